@@ -7,15 +7,11 @@
 import { createHash } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import type { DiagnosticReceipt } from '../clients/client/generated-api.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { DemoCluster, Diagram, type Row, rowsOf } from './demo/public.ts';
 
 const nodes = 5;
-
-interface Receipt {
-  readonly reason_code: string;
-  readonly message: string;
-}
 
 /** Resolves with an exit code: 0 when every signature verified. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -44,32 +40,33 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** One key and one signature; returns whether it verifies. */
 async function ceremony(cluster: DemoCluster, curve: 'secp256k1' | 'ed25519'): Promise<boolean> {
+  const { client } = cluster;
   const diagram = new Diagram(nodes);
   const session = `demo-${curve}`;
   const scheme = curve === 'secp256k1' ? 'mock threshold ECDSA' : 'FROST(Ed25519, SHA-512)';
   say(`\n── ${curve}: distributed key generation, 3 of 5 ─────────────────────────────\n`);
   say(diagram.header());
-  const initiated = await cluster.call('/v1/dkg/initiate', { session_id: session, derivation: { curve } });
+  const initiated = await client.signing.initiateDkg({ session_id: session, derivation: { curve } });
   draw(diagram, 'InitiateDkg', [], receiptOf(initiated).reason_code);
-  const made = receiptOf(await cluster.call('/v1/dkg/shares', { session_id: session }));
+  const made = receiptOf(await client.signing.exchangeDkgShares({ session_id: session }));
   draw(diagram, 'ExchangeDkgShares', rowsOf(cluster.frames(session)), made.reason_code);
-  const publicKey = Buffer.from(await cluster.publicKeyOf(session), 'hex');
+  const publicKey = Buffer.from((await client.sandbox.session(session)).public_key ?? '', 'hex');
   say(`\n  ${made.message}`);
 
   say(`\n── ${curve}: a signature by ${scheme} ─────────────────────────────\n`);
   say(diagram.header());
   const text = `signmesh demo, ${curve}`;
   const message = createHash('sha256').update(text).digest();
-  const begun = await cluster.call('/v1/signing/initiate', {
+  const begun = await client.signing.initiateSigning({
     transaction_intent_id: session,
     wallet_id: session,
     message_hash: message.toString('base64'),
   });
   draw(diagram, 'InitiateSigning', [], receiptOf(begun).reason_code);
-  const id = String(begun.signing_session_id);
-  const signed = await cluster.call('/v1/signing/share', { signing_session_id: id });
+  const id = begun.signing_session_id;
+  const signed = await client.signing.submitSignatureShare({ signing_session_id: id });
   draw(diagram, 'SubmitSignatureShare', rowsOf(cluster.frames(id)), receiptOf(signed).reason_code);
-  const signature = Buffer.from(String(signed.full_signature), 'base64');
+  const signature = Buffer.from(signed.full_signature, 'base64');
   say(`\n  message    SHA-256("${text}") = ${message.toString('hex')}`);
   say(`  signature  ${signature.toString('hex')}`);
 
@@ -97,8 +94,9 @@ function draw(diagram: Diagram, call: string, between: readonly Row[], outcome: 
   for (const row of rows) say(diagram.row(row));
 }
 
-function receiptOf(response: Record<string, unknown>): Receipt {
-  return response.receipt as Receipt;
+function receiptOf({ receipt }: { readonly receipt: DiagnosticReceipt | null }): DiagnosticReceipt {
+  if (receipt === null) throw new Error('an answer of a signing call has no receipt');
+  return receipt;
 }
 
 function say(line: string): void {

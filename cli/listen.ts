@@ -4,17 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { Event } from '../clients/client/generated-api.ts';
 import { readBase64 } from '../proto/base64.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import {
-  type FollowedEvent,
-  follow,
-  forward,
-  type Target,
-  type TargetFlags,
-  targetOf,
-  withTarget,
-} from './events/public.ts';
+import { follow, forward, type Target, type TargetFlags, targetOf, withTarget } from './events/public.ts';
 
 interface Flags extends TargetFlags {
   readonly types?: string;
@@ -100,8 +93,8 @@ export async function listen(options: ListenOptions): Promise<void> {
 
 const typeWidth = 34;
 
-function lineOf({ timestamp, sequence, type, resource, data }: FollowedEvent): string {
-  const { status } = data.object;
+function lineOf({ timestamp, sequence, type, resource, data }: Event): string {
+  const { status } = data.object as { readonly status?: unknown };
   const detail = typeof status === 'string' ? ` (${status})` : '';
   return `${timestamp.slice(11, 23)}  #${sequence}  ${type.padEnd(typeWidth)}  ${resource.id}${detail}`;
 }

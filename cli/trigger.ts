@@ -3,10 +3,11 @@
  * and webhook of the tenant gets the same event.
  */
 import { Command, CommanderError } from 'commander';
+import type { Event } from '../clients/client/generated-api.ts';
 import { eventTypes } from '../wallets/delivery/events/public.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
-  type FollowedEvent,
+  asFailure,
   follow,
   RecipeApi,
   recipes,
@@ -51,14 +52,11 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** The resulting event. Throws a Failure. */
-export async function trigger(
-  type: string,
-  target: Target,
-): Promise<{ readonly event: FollowedEvent; readonly text: string }> {
+export async function trigger(type: string, target: Target): Promise<{ readonly event: Event; readonly text: string }> {
   const recipe = needType(type);
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), eventWithinMs);
-  let found: { readonly event: FollowedEvent; readonly text: string } | undefined;
+  let found: { readonly event: Event; readonly text: string } | undefined;
   let opened = (): void => undefined;
   const stands = new Promise<void>((resolve) => {
     opened = resolve;
@@ -77,7 +75,9 @@ export async function trigger(
   });
   try {
     await Promise.race([stands, following]);
-    await recipe(new RecipeApi(target));
+    await recipe(new RecipeApi(target)).catch((error: unknown) => {
+      throw asFailure(error, target);
+    });
     await following;
   } finally {
     clearTimeout(timer);

@@ -5,7 +5,8 @@
  * The same code for live gateways, simulations and tests: the MACs come from a port.
  */
 
-import type { Call } from './gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Message } from '@bufbuild/protobuf';
+import type { Call, WalletTerms as WalletTermsMessage } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, type InitiateSigningRequest } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from './ids.ts';
 import { isVaultKey, orderLifetimeMs } from './limits.ts';
@@ -39,18 +40,13 @@ export interface OrderedCall {
   readonly request: CallRequest;
   readonly walletService: boolean;
   /** For a client's call that names a wallet. */
-  readonly walletTerms: OrderedWallet | undefined;
+  readonly walletTerms: Partial<WalletTerms> | undefined;
   /** The session that the call begins, where its gateway derived it from an idempotency key; undefined: a fresh one. */
   readonly sessionId?: string | undefined;
 }
 
-/** `WalletTerms` of the gateway. */
-interface OrderedWallet {
-  readonly approvalMode: ApprovalMode;
-  readonly intentsOnly?: boolean;
-  readonly archived?: boolean;
-  readonly custodian?: string;
-}
+/** What a wallet asks for of a client's call that names it: the fields of the message. */
+export type WalletTerms = Readonly<Omit<WalletTermsMessage, keyof Message>>;
 
 export interface OrderMoment {
   readonly nowMs: number;

@@ -1,6 +1,7 @@
 /** The demo's own cluster, in a directory that it removes at its end. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Client, createClient } from '../../clients/client/index.ts';
 import { type LiveProcess, startLiveProcess } from '../../clients/testing/live-process.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Frame } from './diagram.ts';
@@ -23,30 +24,9 @@ export class DemoCluster {
     }
   }
 
-  get httpUrl(): string {
-    return this.#live.ready.http;
-  }
-
-  /** One call of the signing API; the answer as JSON. */
-  async call(path: string, body: object): Promise<Record<string, unknown>> {
-    const response = await fetch(`${this.httpUrl}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.#live.ready.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Failure(`${path} answered ${response.status}: ${text}`);
-    return JSON.parse(text) as Record<string, unknown>;
-  }
-
-  /** Of a created key: compressed, hex. */
-  async publicKeyOf(session: string): Promise<string> {
-    const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${session}`, {
-      headers: { authorization: `Bearer ${this.#live.ready.token}` },
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Failure(`The session ${session} cannot be read: ${response.status}: ${text}`);
-    return (JSON.parse(text) as { readonly public_key: string | null }).public_key ?? '';
+  get client(): Client {
+    const { http, token } = this.#live.ready;
+    return createClient({ baseUrl: http, token });
   }
 
   /** The frames of one session so far, in the order in which the coordinator saw them. */

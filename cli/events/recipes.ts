@@ -2,20 +2,31 @@
  * Causes each type of event: by calls of the public API, in order. Created resources remain, except webhooks, which the service
  * would call.
  */
-import { systemTimers } from '../../core/actors/live/ports.ts';
-import { pause } from '../../core/actors/waiting.ts';
+import type {
+  AddReconDrift,
+  Intent,
+  ReconException,
+  ReconJob,
+  ResolveReconException,
+  Strategy,
+  Token,
+  TokenOrder,
+  TreasuryPlan,
+  Vault,
+  Wallet,
+} from '../../clients/client/generated-api.ts';
 import { eventTypes } from '../../wallets/delivery/events/public.ts';
 import { type TestOutcome, testAmounts } from '../../wallets/providers/port/test-triggers.ts';
 import { sandboxSessions } from '../cluster-files/sandbox.ts';
-import { evmNetwork, type Made, type RecipeApi } from './api.ts';
+import { addressOf, evmNetwork, type RecipeApi } from './api.ts';
 
 export type Recipe = (api: RecipeApi) => Promise<unknown>;
 
 const amountFor = (outcome: TestOutcome): string => testAmounts.find((each) => each.outcome === outcome)!.amount;
 const plain = '0.01';
-const pollMs = 100;
 /** The service asks a provider for its statement for a minute. */
 const failedWithinMs = 120_000;
+const activeWithinMs = 30_000;
 /** The shortest time limit for approvers. */
 const shortestApprovalS = 60;
 /** No process listens there. */
@@ -25,22 +36,21 @@ const sanctioned = '0x000000000000000000000000000000000000dEaD';
 
 const connections: Readonly<Record<string, Recipe>> = {
   created: (api) => api.connection(),
-  updated: async (api) =>
-    api.call('PATCH', `/v1/provider-connections/${(await api.connection()).id}`, { name: `renamed ${api.suffix}` }),
-  tested: async (api) => api.post(`/v1/provider-connections/${(await api.connection()).id}/test`),
-  disconnected: async (api) => api.post(`/v1/provider-connections/${(await api.connection()).id}/disconnect`),
+  updated: async (api) => api.client.connections.update((await api.connection()).id, { name: `renamed ${api.suffix}` }),
+  tested: async (api) => api.client.connections.test((await api.connection()).id),
+  disconnected: async (api) => api.client.connections.disconnect((await api.connection()).id),
 };
 
 const wallets: Readonly<Record<string, Recipe>> = {
   created: (api) => api.wallet(),
-  updated: async (api) => api.call('PATCH', walletPath(await api.wallet()), { name: `renamed ${api.suffix}` }),
-  frozen: async (api) => api.post(`${walletPath(await api.wallet())}/freeze`),
+  updated: async (api) => api.client.wallets.update((await api.wallet()).id, { name: `renamed ${api.suffix}` }),
+  frozen: async (api) => api.client.wallets.freeze((await api.wallet()).id),
   unfrozen: async (api) => {
-    const path = walletPath(await api.wallet());
-    await api.post(`${path}/freeze`);
-    await api.post(`${path}/unfreeze`);
+    const { id } = await api.wallet();
+    await api.client.wallets.freeze(id);
+    await api.client.wallets.unfreeze(id);
   },
-  archived: async (api) => api.post(`${walletPath(await api.wallet())}/archive`),
+  archived: async (api) => api.client.wallets.archive((await api.wallet()).id),
   deposit_received: (api) => api.intent(plain),
   balance_corrected: async (api) => resolve(api, await differs(api), 'adjusted'),
 };
@@ -55,106 +65,91 @@ const intents: Readonly<Record<string, Recipe>> = {
   // Of the providers, only the cluster signs and broadcasts in two steps.
   broadcasting: (api) => api.intent(plain, { provider: 'self_hosted' }),
   pending_approval: (api) => api.intent(amountFor('risk_high')),
-  approval_recorded: async (api) => api.vote((await api.intent(amountFor('risk_high'))).path, 'approve'),
+  approval_recorded: async (api) => vote(api, await api.intent(amountFor('risk_high')), 'approve'),
   // Its sub-status says that it is queued.
   updated: (api) => api.intent(amountFor('slow_queue')),
-  rejected: async (api) => api.vote((await api.intent(amountFor('risk_high'))).path, 'reject'),
+  rejected: async (api) => vote(api, await api.intent(amountFor('risk_high')), 'reject'),
   denied: (api) => api.intent(plain, { address: sanctioned }),
-  cancelled: async (api) => api.post(`${(await api.intent(amountFor('risk_high'))).path}/cancel`),
+  cancelled: async (api) => {
+    const { id, wallet_id } = await api.intent(amountFor('risk_high'));
+    await api.client.intents.cancel(wallet_id, id);
+  },
   failed: (api) => api.intent(amountFor('submit_rejected')),
   expired: async (api) => {
-    const policy = await api.post('/v1/policies', {
-      name: `trigger-${api.suffix}`,
-      rules: [
-        { id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1, timeout_s: shortestApprovalS } },
-      ],
+    const policy = await api.policy({
+      effect: 'require_approval',
+      approvals: { quorum: 1, timeout_s: shortestApprovalS },
     });
     const wallet = await api.wallet();
-    await api.post(`${walletPath(wallet)}/transaction-intents`, {
-      asset: 'ETH',
-      amount: plain,
-      destination: { address: (wallet.addresses as { address: string }[])[0]!.address },
-      policy: policy.name as string,
-    });
+    const destination = { address: addressOf(wallet) };
+    await api.client.intents.create(wallet.id, { asset: 'ETH', amount: plain, destination, policy });
   },
 };
 
-const rule = { id: 'all', effect: 'allow', when: 'true' };
+function vote(api: RecipeApi, { id, wallet_id }: Intent, decision: 'approve' | 'reject'): Promise<Intent> {
+  const reason = decision === 'reject' ? { reason: 'signmesh trigger' } : {};
+  return api.approver.intents.approve(wallet_id, id, { decision, ...reason });
+}
 
 const controls: Readonly<Record<string, Recipe>> = {
-  'policy.created': (api) => api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [rule] }),
+  'policy.created': (api) => api.policy({}),
   'policy.updated': async (api) => {
-    await api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [rule] });
-    await api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [{ ...rule, id: 'everything' }] });
+    await api.policy({});
+    await api.policy({ id: 'everything' });
   },
-  'compliance.screening.completed': (api) =>
-    api.post('/v1/compliance/screen', { subject: { type: 'address', address: sanctioned, network: evmNetwork } }),
+  'compliance.screening.completed': ({ client }) =>
+    client.compliance.screen({ subject: { type: 'address', address: sanctioned, network: evmNetwork } }),
   'compliance.list.created': (api) => list(api, []),
   'compliance.list.updated': async (api) => {
     await list(api, []);
-    await list(api, [{ name: 'A Person' }]);
+    await list(api, ['A Person']);
   },
   'risk.rule.created': (api) => riskRule(api),
-  'risk.rule.updated': async (api) => api.call('PATCH', `/v1/risk/rules/${(await riskRule(api)).id}`, { points: 2 }),
-  'risk.rule.deleted': async (api) => api.call('DELETE', `/v1/risk/rules/${(await riskRule(api)).id}`),
+  'risk.rule.updated': async (api) => api.client.risk.changeRule((await riskRule(api)).id, { points: 2 }),
+  'risk.rule.deleted': async (api) => api.client.risk.deleteRule((await riskRule(api)).id),
 };
 
 const vaults: Readonly<Record<string, Recipe>> = {
   created: (api) => vault(api),
   key_created: (api) => vault(api),
-  archived: async (api) => api.post(`/v1/vaults/${(await vault(api)).id}/archive`),
-  key_deleted: async (api) => api.post(`/v1/vaults/${(await vault(api)).id}/archive`),
+  archived: async (api) => api.client.vaults.archive((await vault(api)).id),
+  key_deleted: async (api) => api.client.vaults.archive((await vault(api)).id),
   signature_completed: async (api) => signMessage(api, await vault(api)),
   signature_pending: async (api) => signMessage(api, await vault(api, { approval_mode: 'human_required' })),
-  signature_denied: async (api) => {
-    const name = `trigger-${api.suffix}`;
-    await api.post('/v1/policies', { name, rules: [{ id: 'none', effect: 'deny', when: 'true' }] });
-    await signMessage(api, await vault(api, { policy: name }));
-  },
+  signature_denied: async (api) => signMessage(api, await vault(api, { policy: await api.policy({ effect: 'deny' }) })),
 };
 
-const moduleAccess: Readonly<Record<string, Recipe>> = {
-  requested: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
-  granted: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
-};
+const requestVaults: Recipe = ({ client }) => client.modules.requestAccess('vaults', { reason: 'signmesh trigger' });
+const moduleAccess: Readonly<Record<string, Recipe>> = { requested: requestVaults, granted: requestVaults };
+
+const targets = [
+  { asset: 'ETH', weight_bps: 5_000, band_bps: 100 },
+  { asset: 'USDC', weight_bps: 5_000, band_bps: 100 },
+];
 
 /** A strategy of a wallet that holds three quarters ETH at these prices, and is to hold half. */
-async function strategy(api: RecipeApi, over: object = {}): Promise<Made> {
-  await api.post('/v1/modules/treasury/access-requests');
-  const wallet = await api.wallet();
-  return api.post('/v1/treasury/strategies', {
-    name: `trigger ${api.suffix}`,
-    wallet_ids: [wallet.id],
-    targets: [
-      { asset: 'ETH', weight_bps: 5_000, band_bps: 100 },
-      { asset: 'USDC', weight_bps: 5_000, band_bps: 100 },
-    ],
-    autonomy: 'within_policy',
+async function strategy(api: RecipeApi, over: object = {}): Promise<Strategy> {
+  await api.client.modules.requestAccess('treasury');
+  const { id } = await api.wallet();
+  const name = `trigger ${api.suffix}`;
+  return api.client.treasury.createStrategy({
+    ...{ name, wallet_ids: [id], targets, autonomy: 'within_policy' as const },
     ...over,
   });
 }
 
-async function plan(api: RecipeApi, { id }: Made, isDryRun = true): Promise<Made> {
-  return api.post('/v1/treasury/rebalance', { strategy_id: id, dry_run: isDryRun });
-}
-
-/** A policy denies its transfers. */
-async function deniedPlan(api: RecipeApi): Promise<Made> {
-  const { name } = await api.post('/v1/policies', {
-    name: `trigger-${api.suffix}`,
-    rules: [{ id: 'no', effect: 'deny', when: 'true' }],
-  });
-  return plan(api, await strategy(api, { policy: name }), false);
+function plan({ client }: RecipeApi, { id }: Strategy, isDryRun = true): Promise<TreasuryPlan> {
+  return client.treasury.rebalance({ strategy_id: id, dry_run: isDryRun });
 }
 
 const strategies: Readonly<Record<string, Recipe>> = {
   created: (api) => strategy(api),
   updated: async (api) => {
-    const { id, wallet_ids, targets } = await strategy(api);
-    const terms = { name: `trigger ${api.suffix} again`, wallet_ids, targets, autonomy: 'advisory' };
-    await api.post(`/v1/treasury/strategies/${id}/versions`, terms);
+    const { id, wallet_ids } = await strategy(api);
+    const name = `trigger ${api.suffix} again`;
+    await api.client.treasury.putStrategyVersion(id, { name, wallet_ids, targets, autonomy: 'advisory' });
   },
-  archived: async (api) => api.post(`/v1/treasury/strategies/${(await strategy(api)).id}/archive`),
+  archived: async (api) => api.client.treasury.archiveStrategy((await strategy(api)).id),
 };
 
 const plans: Readonly<Record<string, Recipe>> = {
@@ -166,15 +161,16 @@ const plans: Readonly<Record<string, Recipe>> = {
       async (api) => plan(api, await strategy(api), false),
     ]),
   ),
-  failed: deniedPlan,
-  cancelled: async (api) => api.post(`/v1/treasury/plans/${(await plan(api, await strategy(api))).id}/cancel`),
+  // A policy denies its transfers.
+  failed: async (api) => plan(api, await strategy(api, { policy: await api.policy({ effect: 'deny' }) }), false),
+  cancelled: async (api) => api.client.treasury.cancelPlan((await plan(api, await strategy(api))).id),
 };
 
 /** A token whose deployment is in progress. */
-async function issuing(api: RecipeApi, over: object = {}): Promise<Made> {
-  await api.post('/v1/modules/tokens/access-requests');
+async function issuing(api: RecipeApi, over: object = {}): Promise<Token> {
+  await api.client.modules.requestAccess('tokens');
   const wallet = await api.wallet('issuer', 'self_hosted');
-  return api.post('/v1/tokens', {
+  return api.client.tokens.create({
     symbol: `T${api.suffix.toUpperCase()}`,
     name: `trigger ${api.suffix}`,
     network: evmNetwork,
@@ -185,46 +181,40 @@ async function issuing(api: RecipeApi, over: object = {}): Promise<Made> {
   });
 }
 
-async function issued(api: RecipeApi): Promise<Made> {
-  return api.reached(`/v1/tokens/${(await issuing(api)).id}`, 'active');
+async function issued(api: RecipeApi): Promise<Token> {
+  const { id } = await issuing(api);
+  return api.client.waitUntil(
+    () => api.client.tokens.get(id),
+    ({ status }) => status === 'active',
+    { deadlineMs: activeWithinMs },
+  );
 }
 
 /** To the issuer itself, whose USDC are the reserve. */
-async function mint(api: RecipeApi, over: object = {}): Promise<Made & { readonly path: string }> {
+async function mint(api: RecipeApi, over: object = {}): Promise<TokenOrder> {
   const token = await issued(api);
-  const wallet = await api.call('GET', `/v1/wallets/${token.issuer_wallet_id}`);
-  const order = await api.post(`/v1/tokens/${token.id}/mint`, {
+  const wallet = await api.client.wallets.get(token.issuer_wallet_id);
+  return api.client.tokens.mint(token.id, {
     amount: '5',
-    destination: { address: (wallet.addresses as { address: string }[])[0]!.address },
+    destination: { address: addressOf(wallet) },
     reserve_reference: { type: 'wallet', asset: 'USDC', wallet_id: wallet.id },
     ...over,
   });
-  return { ...order, path: `/v1/tokens/${token.id}/orders/${order.id}` };
 }
 
-async function waitingMint(api: RecipeApi): Promise<Made & { readonly path: string }> {
-  const { name } = await api.post('/v1/policies', {
-    name: `trigger-${api.suffix}`,
-    rules: [{ id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }],
-  });
-  return mint(api, { policy: name });
+async function waitingMint(api: RecipeApi): Promise<TokenOrder> {
+  return mint(api, { policy: await api.policy({ effect: 'require_approval', approvals: { quorum: 1 } }) });
 }
 
 const tokens: Readonly<Record<string, Recipe>> = {
   created: (api) => issuing(api),
   deployed: (api) => issued(api),
-  failed: async (api) => {
-    const { name } = await api.post('/v1/policies', {
-      name: `trigger-${api.suffix}`,
-      rules: [{ id: 'no', effect: 'deny', when: 'true' }],
-    });
-    await issuing(api, { policy: name });
-  },
-  frozen: async (api) => api.post(`/v1/tokens/${(await issued(api)).id}/freeze`),
+  failed: async (api) => issuing(api, { policy: await api.policy({ effect: 'deny' }) }),
+  frozen: async (api) => api.client.tokens.freeze((await issued(api)).id),
   unfrozen: async (api) => {
     const { id } = await issued(api);
-    await api.post(`/v1/tokens/${id}/freeze`);
-    await api.post(`/v1/tokens/${id}/unfreeze`);
+    await api.client.tokens.freeze(id);
+    await api.client.tokens.unfreeze(id);
   },
 };
 
@@ -236,52 +226,52 @@ const orders: Readonly<Record<string, Recipe>> = {
     ]),
   ),
   pending_approval: waitingMint,
-  approval_recorded: async (api) => api.vote((await waitingMint(api)).path, 'approve'),
+  approval_recorded: async (api) => {
+    const { id, token_id } = await waitingMint(api);
+    await api.approver.tokens.approveOrder(token_id, id);
+  },
   rejected: (api) => mint(api, { amount: '1001' }),
   failed: (api) => mint(api, { amount: amountFor('fails_on_chain') }),
 };
 
 /** A webhook that gets only a ping, while `use` runs. */
-async function withWebhook(api: RecipeApi, use: (path: string) => Promise<unknown>): Promise<void> {
-  const { id } = await api.post('/v1/webhooks', { url: nowhere, events: ['webhook.ping'], description: 'trigger' });
-  const path = `/v1/webhooks/${id}`;
+async function withWebhook({ client }: RecipeApi, use: (id: string) => Promise<unknown>): Promise<void> {
+  const { id } = await client.webhooks.create({ url: nowhere, events: ['webhook.ping'], description: 'trigger' });
   try {
-    await use(path);
+    await use(id);
   } finally {
-    await api.call('DELETE', path);
+    await client.webhooks.delete(id);
   }
 }
 
 const webhooks: Readonly<Record<string, Recipe>> = {
   created: (api) => withWebhook(api, async () => undefined),
-  updated: (api) => withWebhook(api, (path) => api.call('PATCH', path, { description: 'trigger, renamed' })),
+  updated: (api) => withWebhook(api, (id) => api.client.webhooks.update(id, { description: 'trigger, renamed' })),
   deleted: (api) => withWebhook(api, async () => undefined),
-  ping: (api) => withWebhook(api, (path) => api.post(`${path}/ping`)),
+  ping: (api) => withWebhook(api, (id) => api.client.webhooks.ping(id)),
 };
 
 const signing: Readonly<Record<string, Recipe>> = {
   accepted: (api) => initiate(api),
   pending: (api) => initiate(api, { approval_mode: 'HUMAN_REQUIRED' }),
-  completed: async (api) => share(api, await initiate(api)),
+  completed: async (api) => {
+    const { signing_session_id } = await initiate(api);
+    await api.client.signing.submitSignatureShare({ signing_session_id });
+  },
   denied: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_DENIED' }),
   revoked: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_REVOKED' }),
   expired: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_EXPIRED' }),
   failed: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_BACKEND_FAILED' }),
   resumed: async (api) => {
     const failed = await initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_BACKEND_FAILED' });
-    await api.post('/v1/sessions/resume', {
-      session_id: failed.signing_session_id as string,
-      resume_token: (failed.checkpoint as { resume_token: string }).resume_token,
-    });
+    const { resume_token } = failed.checkpoint!;
+    await api.client.signing.resumeSession({ session_id: failed.signing_session_id, resume_token });
   },
 };
 
 const dkg: Readonly<Record<string, Recipe>> = {
-  accepted: (api) => api.post('/v1/dkg/initiate', dkgSession(api)),
-  completed: async (api) => {
-    await api.post('/v1/dkg/initiate', dkgSession(api));
-    await api.post('/v1/dkg/shares', { session_id: dkgSession(api).session_id });
-  },
+  accepted: ({ client, suffix }) => client.signing.initiateDkg({ session_id: `trigger-${suffix}` }),
+  completed: ({ client, suffix }) => client.keys.create({ keyId: `trigger-${suffix}` }),
 };
 
 /** Reconciliation finds the provider's surplus in the balances. */
@@ -294,8 +284,8 @@ const recon: Readonly<Record<string, Recipe>> = {
   ),
   'job.progressed': (api) => withSilence(api, (job) => happens(api, job, 'recon.job.progressed')),
   // After five attempts: a minute.
-  'job.failed': (api) => withSilence(api, ({ id }) => api.reached(`/v1/recon/jobs/${id}`, 'failed', failedWithinMs)),
-  'job.cancelled': (api) => withSilence(api, ({ id }) => api.post(`/v1/recon/jobs/${id}/cancel`)),
+  'job.failed': (api) => withSilence(api, (job) => reached(api, job, ({ status }) => status === 'failed')),
+  'job.cancelled': (api) => withSilence(api, ({ id }) => api.client.recon.cancelJob(id)),
   'exception.opened': (api) => differs(api),
   'exception.updated': async (api) => {
     const wallet = await differs(api);
@@ -306,48 +296,55 @@ const recon: Readonly<Record<string, Recipe>> = {
 };
 
 /** With a job whose provider gives no statement, so that the service retries it. */
-async function withSilence(api: RecipeApi, use: (job: Made) => Promise<unknown>): Promise<void> {
+async function withSilence(api: RecipeApi, use: (job: ReconJob) => Promise<unknown>): Promise<void> {
   const wallet = await api.wallet();
   await drift(api, wallet, { kind: 'silent' });
   try {
-    await use(await api.post('/v1/recon/jobs', { kind: 'balances', scope: { wallet_id: wallet.id } }));
+    await use(await api.client.recon.createJob({ kind: 'balances', scope: { wallet_id: wallet.id } }));
   } finally {
-    await api.call('DELETE', driftPath(wallet));
+    await api.client.sandbox.removeDrifts(wallet.provider_connection_id);
   }
 }
 
-async function happens(api: RecipeApi, { id }: Made, type: string): Promise<void> {
-  const path = `/v1/events?resource_id=${id}&type=${type}`;
-  while ((await api.call('GET', path)).events.length === 0) await pause(systemTimers, pollMs);
+async function happens({ client }: RecipeApi, { id }: ReconJob, type: string): Promise<void> {
+  const read = () => client.events.list({ resource_id: id, type }).toArray(1);
+  await client.waitUntil(read, (events) => events.length > 0, { deadlineMs: failedWithinMs });
 }
 
-async function differs(api: RecipeApi): Promise<Made> {
+function reached({ client }: RecipeApi, { id }: ReconJob, isReached: (job: ReconJob) => boolean): Promise<ReconJob> {
+  return client.waitUntil(() => client.recon.job(id), isReached, { deadlineMs: failedWithinMs });
+}
+
+async function differs(api: RecipeApi): Promise<Wallet> {
   const wallet = await api.wallet();
   await drift(api, wallet);
   await compare(api, wallet);
   return wallet;
 }
 
-function drift(api: RecipeApi, wallet: Made, how: object = { kind: 'extra', amount: plain }): Promise<Made> {
-  return api.post(driftPath(wallet), { wallet_id: wallet.id, ...how });
-}
+const surplus = { kind: 'extra', amount: plain } as const;
 
-function driftPath(wallet: Made): string {
-  return `/v1/sandbox/provider-connections/${wallet.provider_connection_id}/drift`;
+async function drift(
+  { client }: RecipeApi,
+  { id, provider_connection_id }: Wallet,
+  how: Pick<AddReconDrift, 'kind' | 'amount'> = surplus,
+): Promise<void> {
+  await client.sandbox.addDrift(provider_connection_id, { wallet_id: id, ...how });
 }
 
 /** Resolves when the job is over. */
-async function compare(api: RecipeApi, { id }: Made): Promise<void> {
-  let job = await api.post('/v1/recon/jobs', { kind: 'balances', scope: { wallet_id: id }, lag_s: 0 });
-  while (job.finished_at === null) {
-    await pause(systemTimers, pollMs);
-    job = await api.call('GET', `/v1/recon/jobs/${job.id}`);
-  }
+async function compare(api: RecipeApi, { id }: Wallet): Promise<void> {
+  const job = await api.client.recon.createJob({ kind: 'balances', scope: { wallet_id: id }, lag_s: 0 });
+  await reached(api, job, ({ finished_at }) => finished_at !== null);
 }
 
-async function resolve(api: RecipeApi, wallet: Made, resolution: string): Promise<Made> {
-  const { exceptions } = await api.call('GET', `/v1/recon/exceptions?wallet_id=${wallet.id}`);
-  return api.post(`/v1/recon/exceptions/${(exceptions as Made[])[0]!.id}/resolve`, { resolution });
+async function resolve(
+  { client }: RecipeApi,
+  { id }: Wallet,
+  resolution: ResolveReconException['resolution'],
+): Promise<ReconException> {
+  const [found] = await client.recon.exceptions({ wallet_id: id }).toArray(1);
+  return client.recon.resolveException(found!.id, { resolution });
 }
 
 export const recipes: ReadonlyMap<string, Recipe> = new Map([
@@ -384,45 +381,30 @@ function under(resource: string, of: Readonly<Record<string, Recipe>>): [string,
   return Object.entries(of).map(([happening, recipe]) => [`${resource}.${happening}`, recipe]);
 }
 
-function walletPath({ id }: Made): string {
-  return `/v1/wallets/${id}`;
+function list({ client, suffix }: RecipeApi, names: readonly string[]) {
+  const entries = names.map((name) => ({ name }));
+  return client.compliance.putList({ name: `trigger_${suffix}`, kind: 'watch', entries });
 }
 
-function list(api: RecipeApi, entries: readonly object[]): Promise<Made> {
-  return api.post('/v1/compliance/lists', { name: `trigger_${api.suffix}`, kind: 'watch', entries });
+function riskRule({ client, suffix }: RecipeApi) {
+  return client.risk.putRule({ name: `trigger ${suffix}`, when: 'false', points: 1, mode: 'shadow' });
 }
 
-function riskRule(api: RecipeApi): Promise<Made> {
-  return api.post('/v1/risk/rules', { name: `trigger ${api.suffix}`, when: 'false', points: 1, mode: 'shadow' });
+function vault({ client, suffix }: RecipeApi, over: object = {}): Promise<Vault> {
+  const name = `trigger ${suffix}`;
+  return client.vaults.create({ name, keystore_type: 'mpc_frost', curve: 'ed25519', ...over });
 }
 
-function vault(api: RecipeApi, more: object = {}): Promise<Made> {
-  return api.post('/v1/vaults', {
-    name: `trigger ${api.suffix}`,
-    keystore_type: 'mpc_frost',
-    curve: 'ed25519',
-    ...more,
-  });
+function signMessage({ client, suffix }: RecipeApi, { id, primary_key_id }: Vault) {
+  const message = Buffer.from(`trigger ${suffix}`).toString('base64');
+  return client.vaults.sign(id, { key_id: primary_key_id, message, message_type: 'raw' });
 }
 
-function signMessage(api: RecipeApi, { id, primary_key_id }: Made): Promise<Made> {
-  const message = Buffer.from(`trigger ${api.suffix}`).toString('base64');
-  return api.post(`/v1/vaults/${id}/sign`, { key_id: primary_key_id as string, message, message_type: 'raw' });
-}
-
-function initiate(api: RecipeApi, more: object = {}): Promise<Made> {
-  return api.post('/v1/signing/initiate', {
-    transaction_intent_id: `trigger-${api.suffix}`,
+function initiate({ client, suffix }: RecipeApi, over: object = {}) {
+  return client.signing.initiateSigning({
+    transaction_intent_id: `trigger-${suffix}`,
     wallet_id: sandboxSessions.secp256k1,
-    message_hash: Buffer.alloc(32, api.suffix).toString('base64'),
-    ...more,
+    message_hash: Buffer.alloc(32, suffix).toString('base64'),
+    ...over,
   });
-}
-
-function share(api: RecipeApi, { signing_session_id: id }: Made): Promise<Made> {
-  return api.post('/v1/signing/share', { signing_session_id: id as string });
-}
-
-function dkgSession({ suffix }: RecipeApi) {
-  return { session_id: `trigger-${suffix}`, derivation: { curve: 'secp256k1' } };
 }

@@ -34,11 +34,35 @@ const optionNames: Names<FollowOptions> = {
 /** The gateway writes every 15 s: a connection that is silent for three times as long is dead. */
 const silenceMsMax = 45_000;
 
+/** For followers that show their connection. */
+export interface ConnectionHooks {
+  /** The longest pause before a reconnection; 5,000 by default. */
+  readonly pauseMsMax?: number;
+  readonly onOpen?: () => void;
+  /** `error`: undefined when the stream ended. A reconnection follows, unless it throws. */
+  readonly onBreak?: (error: CallError | undefined) => void;
+}
+
+export interface Received {
+  readonly event: Event;
+  /** Exactly as the service wrote it. */
+  readonly text: string;
+}
+
 /**
  * Ends when the caller stops iterating or `signal` aborts (it then rejects with the signal's reason). Rejects with ClientError
  * `events_lost` when events after the place are no longer retained, and with ApiError for a refusal that a repeat meets again.
  */
 export async function* follow(transport: Transport, options: FollowOptions): AsyncGenerator<Event, void, undefined> {
+  for await (const { event } of received(transport, options, {})) yield event;
+}
+
+/** As `follow`. */
+export async function* received(
+  transport: Transport,
+  options: FollowOptions,
+  { onOpen, onBreak, pauseMsMax = Number.POSITIVE_INFINITY }: ConnectionHooks,
+): AsyncGenerator<Received, void, undefined> {
   needKnown('events.follow', options, optionNames);
   const { types, resourceId, afterSequence, onPlace, signal, attemptsMax = Number.POSITIVE_INFINITY } = options;
   if (afterSequence !== undefined && !(Number.isSafeInteger(afterSequence) && afterSequence >= 0)) {
@@ -51,17 +75,18 @@ export async function* follow(transport: Transport, options: FollowOptions): Asy
   for (;;) {
     signal?.throwIfAborted();
     const connection = new Connection(transport, signal);
+    let failure: CallError | undefined;
     try {
       const headers: Record<string, string> = { accept: 'text/event-stream' };
       if (place !== undefined) headers['last-event-id'] = String(place);
-      for await (const { id, data } of connection.read(query, headers)) {
+      for await (const { id, data } of connection.read(query, headers, onOpen)) {
         attempts = 0;
         const event = data === undefined ? undefined : (JSON.parse(data) as Event);
         const sequence = event?.sequence ?? (/^\d{1,15}$/.test(id ?? '') ? Number(id) : undefined);
         // A place behind the present one belongs to an event that was given already.
         if (sequence === undefined || sequence < (place ?? 0) || (event !== undefined && sequence === place)) continue;
         place = sequence;
-        if (event !== undefined) yield event;
+        if (event !== undefined) yield { event, text: data! };
         // The caller asks for more: it has finished the event, and may store the place.
         onPlace?.(sequence);
       }
@@ -69,11 +94,13 @@ export async function* follow(transport: Transport, options: FollowOptions): Asy
       signal?.throwIfAborted();
       if (!(error instanceof CallError) || attempts + 1 >= attemptsMax) throw error;
       if (error instanceof ApiError) refuse(error);
+      failure = error;
     } finally {
       connection.close();
     }
+    onBreak?.(failure);
     attempts += 1;
-    await pause(ports, pauseMs(attempts, undefined, ports.random()), signal);
+    await pause(ports, Math.min(pauseMsMax, pauseMs(attempts, undefined, ports.random())), signal);
   }
 }
 
@@ -102,9 +129,10 @@ class Connection {
     this.#unlink = () => signal?.removeEventListener('abort', stop);
   }
 
-  async *read(query: Readonly<Record<string, unknown>>, headers: Record<string, string>) {
+  async *read(query: Readonly<Record<string, unknown>>, headers: Record<string, string>, onOpen?: () => void) {
     this.#expectWords();
     const body = await this.#transport.open(stream, query, headers, this.#scope.signal);
+    onOpen?.();
     const reader = body.getReader();
     const decoder = new TextDecoder();
     const parser = new EventParser();

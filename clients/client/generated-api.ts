@@ -5,6 +5,25 @@ import type { Pages } from './pages.ts';
 /** Every `reason_code` of a receipt of the signing API: docs/reason-codes.md. */
 export type ReasonCode = 'SESSION_ACCEPTED' | 'SHARE_ACCEPTED' | 'VENDOR_ORDER_OPEN' | 'SHARE_VERIFIED' | 'DKG_COMPLETED' | 'SIGNATURE_COMPLETED' | 'SESSION_RESUMED' | 'HUMAN_APPROVAL_REQUIRED' | 'WITNESS_MISSING' | 'INVALID_REQUEST' | 'INVALID_THRESHOLD' | 'UNSUPPORTED_CURVE' | 'INVALID_DERIVATION_PATH' | 'INVALID_MESSAGE_HASH' | 'UNSUPPORTED_KEYSTORE' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'WALLET_KEY_NOT_FOUND' | 'WALLET_KEY_AT_CUSTODIAN' | 'WALLET_INTENTS_ONLY' | 'VAULT_KEY' | 'WALLET_ARCHIVED' | 'TENANT_QUOTA_EXCEEDED' | 'SESSION_NOT_FOUND' | 'NODE_NOT_PARTICIPANT' | 'SHARE_VERIFICATION_FAILED' | 'COMMITMENT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'INVALID_PARTIAL_SIGNATURE' | 'DUPLICATE_SESSION' | 'DUPLICATE_INTENT' | 'DUPLICATE_SHARE' | 'RESUME_TOKEN_REUSED' | 'RESUME_TOKEN_INVALID' | 'SESSION_NOT_RESUMABLE' | 'NODES_UNAVAILABLE' | 'QUORUM_UNAVAILABLE' | 'DEALER_MISBEHAVED' | 'NODE_REFUSED' | 'TRANSCRIPT_MISMATCH' | 'KEYSTORE_UNAVAILABLE' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_SIGNATURE_INVALID' | 'ORDER_REFUSED' | 'STORE_TAMPERED' | 'SESSION_EXPIRED' | 'SESSION_REVOKED' | 'MOCK_FORCED_DENIED' | 'MOCK_FORCED_REVOKED' | 'MOCK_FORCED_EXPIRED' | 'MOCK_FORCED_BACKEND_FAILED' | 'CONTRACT_VERSION_UNSUPPORTED';
 
+export interface EveryEvent {
+  readonly id: string;
+  /** RFC 3339, UTC */
+  readonly timestamp: string;
+  readonly api_version: string;
+  readonly environment: 'sandbox' | 'production';
+  /** rises by one per tenant, from 1, without holes */
+  readonly sequence: number;
+  readonly correlation_id: string;
+  readonly provider: string | null;
+}
+
+export interface EveryFault {
+  readonly id?: string;
+  readonly at?: FaultTrigger;
+  readonly probability?: number;
+  readonly count?: number;
+}
+
 export interface AddReconDrift {
   /** `missing`: a movement is omitted; `late`: omitted for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` without a transfer; `silent`: the provider gives no statement of the wallet */
   readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late' | 'silent';
@@ -27,67 +46,20 @@ export interface AdvanceSandboxClock {
   readonly advance_s?: number;
 }
 
-export interface AlteredAnswerFault {
+export interface AlteredAnswerFault extends EveryFault {
   readonly fault: 'altered_answer';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly field: string;
   readonly change: 'zero' | 'above' | 'below' | 'other' | 'empty' | 'shorter' | 'longer' | 'huge' | 'twice' | 'reversed' | 'missing';
 }
 
-export interface AlteredAnswerFaultRequest {
-  readonly fault: 'altered_answer';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly field: string;
-  readonly change: 'zero' | 'above' | 'below' | 'other' | 'empty' | 'shorter' | 'longer' | 'huge' | 'twice' | 'reversed' | 'missing';
+export interface AlteredAnswerFaultRequest extends AlteredAnswerFault {
   readonly expires_in_s?: number;
 }
 
-export interface AlteredRequestFault {
+export interface AlteredRequestFault extends EveryFault {
   readonly fault: 'altered_request';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
@@ -95,177 +67,46 @@ export interface AlteredRequestFault {
   readonly change: 'zero' | 'above' | 'below' | 'other' | 'empty' | 'shorter' | 'longer' | 'huge' | 'twice' | 'reversed' | 'missing';
 }
 
-export interface AlteredRequestFaultRequest {
-  readonly fault: 'altered_request';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
-  readonly field: string;
-  readonly change: 'zero' | 'above' | 'below' | 'other' | 'empty' | 'shorter' | 'longer' | 'huge' | 'twice' | 'reversed' | 'missing';
+export interface AlteredRequestFaultRequest extends AlteredRequestFault {
   readonly expires_in_s?: number;
 }
 
-export interface AnswerCutFault {
+export interface AnswerCutFault extends EveryFault {
   readonly fault: 'answer_cut';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly route?: string;
   readonly rpc?: string;
 }
 
-export interface AnswerCutFaultRequest {
-  readonly fault: 'answer_cut';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly route?: string;
-  readonly rpc?: string;
+export interface AnswerCutFaultRequest extends AnswerCutFault {
   readonly expires_in_s?: number;
 }
 
-export interface AnswerLostFault {
+export interface AnswerLostFault extends EveryFault {
   readonly fault: 'answer_lost';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly route?: string;
   readonly rpc?: string;
 }
 
-export interface AnswerLostFaultRequest {
-  readonly fault: 'answer_lost';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly route?: string;
-  readonly rpc?: string;
+export interface AnswerLostFaultRequest extends AnswerLostFault {
   readonly expires_in_s?: number;
 }
 
-export interface AnswerSlowFault {
+export interface AnswerSlowFault extends EveryFault {
   readonly fault: 'answer_slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly route?: string;
   readonly rpc?: string;
   readonly by_ms: number;
 }
 
-export interface AnswerSlowFaultRequest {
-  readonly fault: 'answer_slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly route?: string;
-  readonly rpc?: string;
-  readonly by_ms: number;
+export interface AnswerSlowFaultRequest extends AnswerSlowFault {
   readonly expires_in_s?: number;
 }
 
-export interface AnswerStatusFault {
+export interface AnswerStatusFault extends EveryFault {
   readonly fault: 'answer_status';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly route?: string;
   readonly rpc?: string;
@@ -273,27 +114,7 @@ export interface AnswerStatusFault {
   readonly retry_after_s?: number;
 }
 
-export interface AnswerStatusFaultRequest {
-  readonly fault: 'answer_status';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly route?: string;
-  readonly rpc?: string;
-  readonly status: number;
-  readonly retry_after_s?: number;
+export interface AnswerStatusFaultRequest extends AnswerStatusFault {
   readonly expires_in_s?: number;
 }
 
@@ -329,216 +150,57 @@ export interface ArchiveWallet {
   readonly reason?: string;
 }
 
-export interface BadCommitmentFault {
+export interface BadCommitmentFault extends EveryFault {
   readonly fault: 'bad_commitment';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly how?: 'other' | 'too_few' | 'too_many' | 'identity' | 'malformed';
 }
 
-export interface BadCommitmentFaultRequest {
-  readonly fault: 'bad_commitment';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly how?: 'other' | 'too_few' | 'too_many' | 'identity' | 'malformed';
+export interface BadCommitmentFaultRequest extends BadCommitmentFault {
   readonly expires_in_s?: number;
 }
 
-export interface BadNoncesFault {
+export interface BadNoncesFault extends EveryFault {
   readonly fault: 'bad_nonces';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly how: 'identity' | 'invalid' | 'duplicate' | 'malformed';
 }
 
-export interface BadNoncesFaultRequest {
-  readonly fault: 'bad_nonces';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly how: 'identity' | 'invalid' | 'duplicate' | 'malformed';
+export interface BadNoncesFaultRequest extends BadNoncesFault {
   readonly expires_in_s?: number;
 }
 
-export interface BadPartialFault {
+export interface BadPartialFault extends EveryFault {
   readonly fault: 'bad_partial';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface BadPartialFaultRequest {
-  readonly fault: 'bad_partial';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface BadPartialFaultRequest extends BadPartialFault {
   readonly expires_in_s?: number;
 }
 
-export interface BadProofFault {
+export interface BadProofFault extends EveryFault {
   readonly fault: 'bad_proof';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface BadProofFaultRequest {
-  readonly fault: 'bad_proof';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface BadProofFaultRequest extends BadProofFault {
   readonly expires_in_s?: number;
 }
 
-export interface BadShareFault {
+export interface BadShareFault extends EveryFault {
   readonly fault: 'bad_share';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly for?: readonly number[];
   readonly how?: 'random' | 'zero' | 'unopenable' | 'malformed';
 }
 
-export interface BadShareFaultRequest {
-  readonly fault: 'bad_share';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly for?: readonly number[];
-  readonly how?: 'random' | 'zero' | 'unopenable' | 'malformed';
+export interface BadShareFaultRequest extends BadShareFault {
   readonly expires_in_s?: number;
 }
 
@@ -581,89 +243,25 @@ export interface ClientVersionInfo {
   readonly contract_version?: string;
 }
 
-export interface ClockJumpFault {
+export interface ClockJumpFault extends EveryFault {
   readonly fault: 'clock_jump';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly by_ms: number;
 }
 
-export interface ClockJumpFaultRequest {
-  readonly fault: 'clock_jump';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly by_ms: number;
+export interface ClockJumpFaultRequest extends ClockJumpFault {
   readonly expires_in_s?: number;
 }
 
-export interface ClockSkewFault {
+export interface ClockSkewFault extends EveryFault {
   readonly fault: 'clock_skew';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly by_ms: number;
 }
 
-export interface ClockSkewFaultRequest {
-  readonly fault: 'clock_skew';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly by_ms: number;
+export interface ClockSkewFaultRequest extends ClockSkewFault {
   readonly expires_in_s?: number;
 }
 
@@ -680,22 +278,13 @@ export interface ComplianceList {
   readonly updated_at: string;
 }
 
-export interface ComplianceListEvent {
-  readonly id: string;
+export interface ComplianceListEvent extends EveryEvent {
   readonly type: 'compliance.list.created' | 'compliance.list.updated';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'compliance_list';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: ComplianceList;
   };
@@ -774,22 +363,13 @@ export interface ComplianceScreening {
   readonly created_at: string;
 }
 
-export interface ComplianceScreeningEvent {
-  readonly id: string;
+export interface ComplianceScreeningEvent extends EveryEvent {
   readonly type: 'compliance.screening.completed';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'compliance_screening';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: ComplianceScreening;
   };
@@ -808,24 +388,7 @@ export interface ConnectProvider {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-export interface ConnectedProvider {
-  /** `pcn_` and a UUIDv7 */
-  readonly id: string;
-  readonly provider: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted' | 'sandbox';
-  readonly name: string;
-  readonly environment: 'sandbox' | 'production';
-  readonly status: 'connected' | 'degraded' | 'error' | 'disconnected';
-  readonly capabilities: readonly string[];
-  /** equal for equal credentials of this tenant; reveals nothing else about them */
-  readonly credential_fingerprint: string;
-  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly version: number;
-  readonly last_synced_at: string | null;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
+export interface ConnectedProvider extends ProviderConnection {
   /** wallets with test money of a sandbox connection; else empty */
   readonly test_wallets: readonly ({
     /** `wal_` and a UUIDv7 */
@@ -836,91 +399,26 @@ export interface ConnectedProvider {
   })[];
 }
 
-export interface CorruptFault {
+export interface CorruptFault extends EveryFault {
   readonly fault: 'corrupt';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
 }
 
-export interface CorruptFaultRequest {
-  readonly fault: 'corrupt';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
+export interface CorruptFaultRequest extends CorruptFault {
   readonly expires_in_s?: number;
 }
 
-export interface CrashFault {
+export interface CrashFault extends EveryFault {
   readonly fault: 'crash';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly restart_after_ms?: number | null;
   readonly lose_state?: boolean;
 }
 
-export interface CrashFaultRequest {
-  readonly fault: 'crash';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly restart_after_ms?: number | null;
-  readonly lose_state?: boolean;
+export interface CrashFaultRequest extends CrashFault {
   readonly expires_in_s?: number;
 }
 
@@ -1053,22 +551,8 @@ export interface CreateWebhook {
   readonly description?: string;
 }
 
-export interface DelayFault {
+export interface DelayFault extends EveryFault {
   readonly fault: 'delay';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
@@ -1078,29 +562,7 @@ export interface DelayFault {
   readonly distribution?: 'uniform' | 'exponential';
 }
 
-export interface DelayFaultRequest {
-  readonly fault: 'delay';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
-  readonly by_ms?: number;
-  readonly min_ms?: number;
-  readonly max_ms?: number;
-  readonly distribution?: 'uniform' | 'exponential';
+export interface DelayFaultRequest extends DelayFault {
   readonly expires_in_s?: number;
 }
 
@@ -1180,22 +642,13 @@ export interface DkgSession {
   readonly expires_at: string;
 }
 
-export interface DkgSessionEvent {
-  readonly id: string;
+export interface DkgSessionEvent extends EveryEvent {
   readonly type: 'dkg.session.accepted' | 'dkg.session.resumed' | 'dkg.session.completed' | 'dkg.session.failed' | 'dkg.session.expired';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'dkg_session';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: DkgSession;
   };
@@ -1218,212 +671,55 @@ export interface DkgShareExchangeResponse {
   readonly checkpoint: SessionCheckpoint | null;
 }
 
-export interface DoubleDeliveryFault {
+export interface DoubleDeliveryFault extends EveryFault {
   readonly fault: 'double_delivery';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
 }
 
-export interface DoubleDeliveryFaultRequest {
-  readonly fault: 'double_delivery';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
+export interface DoubleDeliveryFaultRequest extends DoubleDeliveryFault {
   readonly expires_in_s?: number;
 }
 
-export interface DropFault {
+export interface DropFault extends EveryFault {
   readonly fault: 'drop';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
 }
 
-export interface DropFaultRequest {
-  readonly fault: 'drop';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
+export interface DropFaultRequest extends DropFault {
   readonly expires_in_s?: number;
 }
 
-export interface DuplicateFault {
+export interface DuplicateFault extends EveryFault {
   readonly fault: 'duplicate';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
   readonly copies?: number;
 }
 
-export interface DuplicateFaultRequest {
-  readonly fault: 'duplicate';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
-  readonly copies?: number;
+export interface DuplicateFaultRequest extends DuplicateFault {
   readonly expires_in_s?: number;
 }
 
-export interface EarlyConfirmFault {
+export interface EarlyConfirmFault extends EveryFault {
   readonly fault: 'early_confirm';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface EarlyConfirmFaultRequest {
-  readonly fault: 'early_confirm';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface EarlyConfirmFaultRequest extends EarlyConfirmFault {
   readonly expires_in_s?: number;
 }
 
-export interface EquivocateFault {
+export interface EquivocateFault extends EveryFault {
   readonly fault: 'equivocate';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface EquivocateFaultRequest {
-  readonly fault: 'equivocate';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface EquivocateFaultRequest extends EquivocateFault {
   readonly expires_in_s?: number;
 }
 
@@ -1473,175 +769,59 @@ export interface EventPage {
   readonly next_cursor: string | null;
 }
 
-export interface FalseOrderFault {
+export interface FalseOrderFault extends EveryFault {
   readonly fault: 'false_order';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
   readonly how?: 'none' | 'invented' | 'earlier' | 'unwitnessed';
 }
 
-export interface FalseOrderFaultRequest {
-  readonly fault: 'false_order';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
-  readonly how?: 'none' | 'invented' | 'earlier' | 'unwitnessed';
+export interface FalseOrderFaultRequest extends FalseOrderFault {
   readonly expires_in_s?: number;
 }
 
-export interface FalseRefusalFault {
+export interface FalseRefusalFault extends EveryFault {
   readonly fault: 'false_refusal';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
 }
 
-export interface FalseRefusalFaultRequest {
-  readonly fault: 'false_refusal';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
+export interface FalseRefusalFaultRequest extends FalseRefusalFault {
   readonly expires_in_s?: number;
 }
 
-export interface FalseReportFault {
+export interface FalseReportFault extends EveryFault {
   readonly fault: 'false_report';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly about?: number;
 }
 
-export interface FalseReportFaultRequest {
-  readonly fault: 'false_report';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly about?: number;
+export interface FalseReportFaultRequest extends FalseReportFault {
   readonly expires_in_s?: number;
 }
 
-export interface ForceReceiptFault {
+export interface FaultTrigger {
+  readonly after_ms?: number;
+  readonly step?: string;
+  readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+  readonly phase?: 'before' | 'after';
+  readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
+  readonly call?: string;
+  readonly of?: string;
+  readonly session?: string;
+  readonly nth?: number;
+}
+
+export interface ForceReceiptFault extends EveryFault {
   readonly fault: 'force_receipt';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly state: 'DENIED' | 'REVOKED' | 'EXPIRED' | 'BACKEND_FAILED';
 }
 
-export interface ForceReceiptFaultRequest {
-  readonly fault: 'force_receipt';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly state: 'DENIED' | 'REVOKED' | 'EXPIRED' | 'BACKEND_FAILED';
+export interface ForceReceiptFaultRequest extends ForceReceiptFault {
   readonly expires_in_s?: number;
 }
 
@@ -1650,44 +830,13 @@ export interface FreezeToken {
   readonly reason?: string;
 }
 
-export interface HalfOpenFault {
+export interface HalfOpenFault extends EveryFault {
   readonly fault: 'half_open';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface HalfOpenFaultRequest {
-  readonly fault: 'half_open';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface HalfOpenFaultRequest extends HalfOpenFault {
   readonly expires_in_s?: number;
 }
 
@@ -1715,89 +864,25 @@ export interface Health {
   })[];
 }
 
-export interface HoldFault {
+export interface HoldFault extends EveryFault {
   readonly fault: 'hold';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
 }
 
-export interface HoldFaultRequest {
-  readonly fault: 'hold';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
+export interface HoldFaultRequest extends HoldFault {
   readonly expires_in_s?: number;
 }
 
-export interface HsmFailsFault {
+export interface HsmFailsFault extends EveryFault {
   readonly fault: 'hsm_fails';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly by?: 'session_lost' | 'pin_refused' | 'timeout' | 'token_absent' | 'failed';
 }
 
-export interface HsmFailsFaultRequest {
-  readonly fault: 'hsm_fails';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly by?: 'session_lost' | 'pin_refused' | 'timeout' | 'token_absent' | 'failed';
+export interface HsmFailsFaultRequest extends HsmFailsFault {
   readonly expires_in_s?: number;
 }
 
@@ -2019,22 +1104,13 @@ export interface IntentDryRun {
   readonly approvers: readonly string[];
 }
 
-export interface IntentEvent {
-  readonly id: string;
+export interface IntentEvent extends EveryEvent {
   readonly type: 'transaction_intent.created' | 'transaction_intent.screening' | 'transaction_intent.pending_approval' | 'transaction_intent.approved' | 'transaction_intent.signing' | 'transaction_intent.broadcasting' | 'transaction_intent.confirming' | 'transaction_intent.completed' | 'transaction_intent.denied' | 'transaction_intent.rejected' | 'transaction_intent.expired' | 'transaction_intent.cancelled' | 'transaction_intent.failed' | 'transaction_intent.approval_recorded' | 'transaction_intent.updated';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'transaction_intent';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: Intent;
   };
@@ -2113,22 +1189,13 @@ export interface Module {
   readonly access_request: ModuleAccessRequest | null;
 }
 
-export interface ModuleAccessEvent {
-  readonly id: string;
+export interface ModuleAccessEvent extends EveryEvent {
   readonly type: 'module_access.requested' | 'module_access.granted' | 'module_access.denied';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'module_access_request';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: ModuleAccessRequest;
   };
@@ -2150,28 +1217,7 @@ export interface ModuleList {
   readonly modules: readonly Module[];
 }
 
-export interface NewWebhook {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description: string | null;
-  readonly status: 'enabled' | 'disabled' | 'suspended';
-  readonly suspended_at: string | null;
-  readonly version: number;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
-  readonly queue: {
-    /** deliveries in flight */
-    readonly outstanding: number;
-    /** deliveries that wait for their next try */
-    readonly retrying: number;
-    /** events that the webhook’s outbox has not read yet */
-    readonly behind: number;
-  };
-  readonly failing_since: string | null;
-  readonly previous_secret_expires_at: string | null;
+export interface NewWebhook extends Webhook {
   /** signs deliveries; only this answer shows it */
   readonly secret: string;
 }
@@ -2183,220 +1229,59 @@ export interface OrchestrationContext {
   readonly client?: ClientVersionInfo | null;
 }
 
-export interface OtherMessageFault {
+export interface OtherMessageFault extends EveryFault {
   readonly fault: 'other_message';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
 }
 
-export interface OtherMessageFaultRequest {
-  readonly fault: 'other_message';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
+export interface OtherMessageFaultRequest extends OtherMessageFault {
   readonly expires_in_s?: number;
 }
 
-export interface OtherSchemeFault {
+export interface OtherSchemeFault extends EveryFault {
   readonly fault: 'other_scheme';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
   readonly how?: 'behind' | 'instead';
 }
 
-export interface OtherSchemeFaultRequest {
-  readonly fault: 'other_scheme';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
-  readonly how?: 'behind' | 'instead';
+export interface OtherSchemeFaultRequest extends OtherSchemeFault {
   readonly expires_in_s?: number;
 }
 
-export interface OtherSignersFault {
+export interface OtherSignersFault extends EveryFault {
   readonly fault: 'other_signers';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
   readonly how?: 'commitments' | 'own' | 'fewer' | 'unsorted';
 }
 
-export interface OtherSignersFaultRequest {
-  readonly fault: 'other_signers';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
-  readonly how?: 'commitments' | 'own' | 'fewer' | 'unsorted';
+export interface OtherSignersFaultRequest extends OtherSignersFault {
   readonly expires_in_s?: number;
 }
 
-export interface PartitionFault {
+export interface PartitionFault extends EveryFault {
   readonly fault: 'partition';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
 }
 
-export interface PartitionFaultRequest {
-  readonly fault: 'partition';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
+export interface PartitionFaultRequest extends PartitionFault {
   readonly expires_in_s?: number;
 }
 
-export interface PauseFault {
+export interface PauseFault extends EveryFault {
   readonly fault: 'pause';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms: number;
   readonly target: string | readonly string[];
 }
 
-export interface PauseFaultRequest {
-  readonly fault: 'pause';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms: number;
-  readonly target: string | readonly string[];
+export interface PauseFaultRequest extends PauseFault {
   readonly expires_in_s?: number;
 }
 
@@ -2407,42 +1292,12 @@ export interface Ping {
   readonly delivery_id: string;
 }
 
-export interface PoisonJobFault {
+export interface PoisonJobFault extends EveryFault {
   readonly fault: 'poison_job';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
 }
 
-export interface PoisonJobFaultRequest {
-  readonly fault: 'poison_job';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
+export interface PoisonJobFaultRequest extends PoisonJobFault {
   readonly expires_in_s?: number;
 }
 
@@ -2549,97 +1404,18 @@ export interface PolicyDecisionPage {
   readonly next_cursor: string | null;
 }
 
-export interface PolicyEvaluation {
-  /** `dec_` and a UUIDv7 */
-  readonly id: string;
-  /** the intent’s id, or `dec_` and a UUID */
-  readonly tx_id: string;
-  readonly decision: 'allow' | 'deny' | 'require_approval';
-  readonly policy: {
-    readonly name: string;
-    /** `pol_` and a UUIDv7 */
-    readonly id: string;
-    readonly version: number;
-  };
-  readonly policy_version: number;
-  /** further policies that decided: the strictest wins */
-  readonly also_policies: readonly ({
-    readonly name: string;
-    /** `pol_` and a UUIDv7 */
-    readonly id: string;
-    readonly version: number;
-  })[];
-  readonly mode: 'enforce' | 'dry_run';
-  readonly matched_rules: readonly string[];
-  readonly trace: readonly ({
-    readonly rule: string;
-    readonly effect: 'allow' | 'deny' | 'require_approval';
-    readonly matched: boolean;
-    /** `true`, `false`, or the reason why it could not be evaluated */
-    readonly result: string;
-  })[];
-  readonly approvals: {
-    readonly quorum: number;
-    readonly approvers: readonly string[];
-    readonly timeout_s: number;
-  } | null;
-  readonly reason: string;
-  readonly compliance: {
-    readonly decision: string;
-    readonly risk_score: number;
-    readonly report_id: string;
-  };
-  readonly risk: {
-    readonly score: number;
-    readonly level: string;
-    readonly action: string;
-  };
-  readonly dry_run: {
-    readonly policy: {
-      readonly name: string;
-      /** `pol_` and a UUIDv7 */
-      readonly id: string;
-      readonly version: number;
-    };
-    readonly decision: 'allow' | 'deny' | 'require_approval';
-    readonly matched_rules: readonly string[];
-    readonly trace: readonly ({
-      readonly rule: string;
-      readonly effect: 'allow' | 'deny' | 'require_approval';
-      readonly matched: boolean;
-      /** `true`, `false`, or the reason why it could not be evaluated */
-      readonly result: string;
-    })[];
-  } | null;
-  readonly transaction: {
-    readonly wallet_id: string;
-    readonly asset: string;
-    readonly amount: string;
-    readonly network: string;
-    readonly to: string;
-  } | null;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
+export interface PolicyEvaluation extends PolicyDecision {
   /** a compact JWS of purpose `evaluation`: it does not authorise a transfer */
   readonly policy_receipt: string;
 }
 
-export interface PolicyEvent {
-  readonly id: string;
+export interface PolicyEvent extends EveryEvent {
   readonly type: 'policy.created' | 'policy.updated';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'policy';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: Policy;
   };
@@ -2677,22 +1453,13 @@ export interface ProviderConnection {
   readonly updated_at: string;
 }
 
-export interface ProviderConnectionEvent {
-  readonly id: string;
+export interface ProviderConnectionEvent extends EveryEvent {
   readonly type: 'provider_connection.created' | 'provider_connection.updated' | 'provider_connection.tested' | 'provider_connection.disconnected';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'provider_connection';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: ProviderConnection;
   };
@@ -2704,48 +1471,15 @@ export interface ProviderConnectionPage {
   readonly next_cursor: string | null;
 }
 
-export interface ProviderFailsFault {
+export interface ProviderFailsFault extends EveryFault {
   readonly fault: 'provider_fails';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly by: 'late' | 'twice' | 'never' | 'lost' | 'refuses';
   readonly provider?: 'fireblocks' | 'bitgo' | 'copper' | 'sandbox';
   readonly by_ms?: number;
 }
 
-export interface ProviderFailsFaultRequest {
-  readonly fault: 'provider_fails';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly by: 'late' | 'twice' | 'never' | 'lost' | 'refuses';
-  readonly provider?: 'fireblocks' | 'bitgo' | 'copper' | 'sandbox';
-  readonly by_ms?: number;
+export interface ProviderFailsFaultRequest extends ProviderFailsFault {
   readonly expires_in_s?: number;
 }
 
@@ -2884,124 +1618,32 @@ export interface Rebalance {
   };
 }
 
-export interface ReceiverResetFault {
+export interface ReceiverResetFault extends EveryFault {
   readonly fault: 'receiver_reset';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
 }
 
-export interface ReceiverResetFaultRequest {
-  readonly fault: 'receiver_reset';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
+export interface ReceiverResetFaultRequest extends ReceiverResetFault {
   readonly expires_in_s?: number;
 }
 
-export interface ReceiverSlowFault {
+export interface ReceiverSlowFault extends EveryFault {
   readonly fault: 'receiver_slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly by_ms: number;
 }
 
-export interface ReceiverSlowFaultRequest {
-  readonly fault: 'receiver_slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly by_ms: number;
+export interface ReceiverSlowFaultRequest extends ReceiverSlowFault {
   readonly expires_in_s?: number;
 }
 
-export interface ReceiverStatusFault {
+export interface ReceiverStatusFault extends EveryFault {
   readonly fault: 'receiver_status';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly status: number;
 }
 
-export interface ReceiverStatusFaultRequest {
-  readonly fault: 'receiver_status';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly status: number;
+export interface ReceiverStatusFaultRequest extends ReceiverStatusFault {
   readonly expires_in_s?: number;
 }
 
@@ -3111,22 +1753,13 @@ export interface ReconException {
   readonly last_seen_at: string;
 }
 
-export interface ReconExceptionEvent {
-  readonly id: string;
+export interface ReconExceptionEvent extends EveryEvent {
   readonly type: 'recon.exception.opened' | 'recon.exception.updated' | 'recon.exception.resolved';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'recon_exception';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: ReconException;
   };
@@ -3187,22 +1820,13 @@ export interface ReconJob {
   readonly finished_at: string | null;
 }
 
-export interface ReconJobEvent {
-  readonly id: string;
+export interface ReconJobEvent extends EveryEvent {
   readonly type: 'recon.job.created' | 'recon.job.started' | 'recon.job.progressed' | 'recon.job.completed' | 'recon.job.failed' | 'recon.job.cancelled';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'recon_job';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: ReconJob;
   };
@@ -3257,87 +1881,24 @@ export interface Redelivery {
   readonly next_cursor: string | null;
 }
 
-export interface RedisGoneFault {
+export interface RedisGoneFault extends EveryFault {
   readonly fault: 'redis_gone';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms: number;
 }
 
-export interface RedisGoneFaultRequest {
-  readonly fault: 'redis_gone';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms: number;
+export interface RedisGoneFaultRequest extends RedisGoneFault {
   readonly expires_in_s?: number;
 }
 
-export interface ReorderFault {
+export interface ReorderFault extends EveryFault {
   readonly fault: 'reorder';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
   readonly within_ms: number;
 }
 
-export interface ReorderFaultRequest {
-  readonly fault: 'reorder';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
-  readonly within_ms: number;
+export interface ReorderFaultRequest extends ReorderFault {
   readonly expires_in_s?: number;
 }
 
@@ -3398,46 +1959,14 @@ export interface ResumeSessionResponse {
   readonly checkpoint: SessionCheckpoint | null;
 }
 
-export interface ReuseNonceFault {
+export interface ReuseNonceFault extends EveryFault {
   readonly fault: 'reuse_nonce';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
 }
 
-export interface ReuseNonceFaultRequest {
-  readonly fault: 'reuse_nonce';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
+export interface ReuseNonceFaultRequest extends ReuseNonceFault {
   readonly expires_in_s?: number;
 }
 
@@ -3458,22 +1987,13 @@ export interface RiskRule {
   readonly updated_at: string;
 }
 
-export interface RiskRuleEvent {
-  readonly id: string;
+export interface RiskRuleEvent extends EveryEvent {
   readonly type: 'risk.rule.created' | 'risk.rule.updated' | 'risk.rule.deleted';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'risk_rule';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: RiskRule;
   };
@@ -3504,46 +2024,14 @@ export interface RiskScore {
   readonly created_at: string;
 }
 
-export interface RollbackFault {
+export interface RollbackFault extends EveryFault {
   readonly fault: 'rollback';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly restart_after_ms?: number;
 }
 
-export interface RollbackFaultRequest {
-  readonly fault: 'rollback';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly restart_after_ms?: number;
+export interface RollbackFaultRequest extends RollbackFault {
   readonly expires_in_s?: number;
 }
 
@@ -3777,85 +2265,23 @@ export interface ScreenSubject {
   readonly intent_id?: string;
 }
 
-export interface SecondCoordinatorFault {
+export interface SecondCoordinatorFault extends EveryFault {
   readonly fault: 'second_coordinator';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
 }
 
-export interface SecondCoordinatorFaultRequest {
-  readonly fault: 'second_coordinator';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
+export interface SecondCoordinatorFaultRequest extends SecondCoordinatorFault {
   readonly expires_in_s?: number;
 }
 
-export interface SecondProcessFault {
+export interface SecondProcessFault extends EveryFault {
   readonly fault: 'second_process';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface SecondProcessFaultRequest {
-  readonly fault: 'second_process';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface SecondProcessFaultRequest extends SecondProcessFault {
   readonly expires_in_s?: number;
 }
 
@@ -3994,399 +2420,108 @@ export interface SigningSession {
   readonly expires_at: string;
 }
 
-export interface SigningSessionEvent {
-  readonly id: string;
+export interface SigningSessionEvent extends EveryEvent {
   readonly type: 'signing.session.accepted' | 'signing.session.pending' | 'signing.session.resumed' | 'signing.session.completed' | 'signing.session.failed' | 'signing.session.denied' | 'signing.session.expired' | 'signing.session.revoked';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'signing_session';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: SigningSession;
   };
 }
 
-export interface SlowFault {
+export interface SlowFault extends EveryFault {
   readonly fault: 'slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly by_ms: number;
 }
 
-export interface SlowFaultRequest {
-  readonly fault: 'slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly by_ms: number;
+export interface SlowFaultRequest extends SlowFault {
   readonly expires_in_s?: number;
 }
 
-export interface SplitConfirmFault {
+export interface SplitConfirmFault extends EveryFault {
   readonly fault: 'split_confirm';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
 }
 
-export interface SplitConfirmFaultRequest {
-  readonly fault: 'split_confirm';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
+export interface SplitConfirmFaultRequest extends SplitConfirmFault {
   readonly expires_in_s?: number;
 }
 
-export interface StaleReplayFault {
+export interface StaleReplayFault extends EveryFault {
   readonly fault: 'stale_replay';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface StaleReplayFaultRequest {
-  readonly fault: 'stale_replay';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface StaleReplayFaultRequest extends StaleReplayFault {
   readonly expires_in_s?: number;
 }
 
-export interface StoreFailingFault {
+export interface StoreFailingFault extends EveryFault {
   readonly fault: 'store_failing';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface StoreFailingFaultRequest {
-  readonly fault: 'store_failing';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface StoreFailingFaultRequest extends StoreFailingFault {
   readonly expires_in_s?: number;
 }
 
-export interface StoreFullFault {
+export interface StoreFullFault extends EveryFault {
   readonly fault: 'store_full';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
 }
 
-export interface StoreFullFaultRequest {
-  readonly fault: 'store_full';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
+export interface StoreFullFaultRequest extends StoreFullFault {
   readonly expires_in_s?: number;
 }
 
-export interface StoreLostFault {
+export interface StoreLostFault extends EveryFault {
   readonly fault: 'store_lost';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface StoreLostFaultRequest {
-  readonly fault: 'store_lost';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface StoreLostFaultRequest extends StoreLostFault {
   readonly expires_in_s?: number;
 }
 
-export interface StoreSlowFault {
+export interface StoreSlowFault extends EveryFault {
   readonly fault: 'store_slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly by_ms: number;
 }
 
-export interface StoreSlowFaultRequest {
-  readonly fault: 'store_slow';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly by_ms: number;
+export interface StoreSlowFaultRequest extends StoreSlowFault {
   readonly expires_in_s?: number;
 }
 
-export interface StoreTamperedFault {
+export interface StoreTamperedFault extends EveryFault {
   readonly fault: 'store_tampered';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
 }
 
-export interface StoreTamperedFaultRequest {
-  readonly fault: 'store_tampered';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
+export interface StoreTamperedFaultRequest extends StoreTamperedFault {
   readonly expires_in_s?: number;
 }
 
-export interface StoreUnansweredFault {
+export interface StoreUnansweredFault extends EveryFault {
   readonly fault: 'store_unanswered';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface StoreUnansweredFaultRequest {
-  readonly fault: 'store_unanswered';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface StoreUnansweredFaultRequest extends StoreUnansweredFault {
   readonly expires_in_s?: number;
 }
 
@@ -4480,91 +2615,26 @@ export interface StrategyPositionPage {
   readonly next_cursor: string | null;
 }
 
-export interface SubstituteOpeningFault {
+export interface SubstituteOpeningFault extends EveryFault {
   readonly fault: 'substitute_opening';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
   readonly how?: 'sealing_key' | 'commitments';
 }
 
-export interface SubstituteOpeningFaultRequest {
-  readonly fault: 'substitute_opening';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
-  readonly how?: 'sealing_key' | 'commitments';
+export interface SubstituteOpeningFaultRequest extends SubstituteOpeningFault {
   readonly expires_in_s?: number;
 }
 
-export interface SupplyDealersFault {
+export interface SupplyDealersFault extends EveryFault {
   readonly fault: 'supply_dealers';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: 'coordinator';
   readonly for?: readonly number[];
 }
 
-export interface SupplyDealersFaultRequest {
-  readonly fault: 'supply_dealers';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: 'coordinator';
-  readonly for?: readonly number[];
+export interface SupplyDealersFaultRequest extends SupplyDealersFault {
   readonly expires_in_s?: number;
 }
 
@@ -4579,45 +2649,19 @@ export interface TamperedRecord {
   readonly kind: string;
 }
 
-export interface TamperedRecordEvent {
-  readonly id: string;
+export interface TamperedRecordEvent extends EveryEvent {
   readonly type: 'record.tampered';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'record';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: TamperedRecord;
   };
 }
 
-export interface TestedProviderConnection {
-  /** `pcn_` and a UUIDv7 */
-  readonly id: string;
-  readonly provider: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted' | 'sandbox';
-  readonly name: string;
-  readonly environment: 'sandbox' | 'production';
-  readonly status: 'connected' | 'degraded' | 'error' | 'disconnected';
-  readonly capabilities: readonly string[];
-  /** equal for equal credentials of this tenant; reveals nothing else about them */
-  readonly credential_fingerprint: string;
-  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly version: number;
-  readonly last_synced_at: string | null;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
+export interface TestedProviderConnection extends ProviderConnection {
   readonly check: {
     readonly outcome: 'ok' | 'rejected' | 'unavailable';
     readonly provider_code: string | null;
@@ -4631,35 +2675,7 @@ export interface ThresholdDerivation {
   readonly network_id?: string;
 }
 
-export interface Token {
-  /** `tkn_` and a UUIDv7 */
-  readonly id: string;
-  /** `deploying`: its contract is not on the chain yet; `frozen`: no mints, redemptions or transfers; `failed`: it was never deployed */
-  readonly status: 'deploying' | 'active' | 'frozen' | 'failed';
-  /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
-  readonly symbol: string;
-  readonly name: string;
-  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-  readonly decimals: number;
-  /** the largest amount that may be in circulation */
-  readonly supply_cap: string;
-  readonly contract: string | null;
-  /** `wal_` and a UUIDv7 */
-  readonly issuer_wallet_id: string;
-  /** the intent that deploys it, of the issuer’s wallet */
-  readonly transaction_intent_id: string;
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-  } | null;
-  readonly freeze_reason: string | null;
-  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly version: number;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
+export interface Token extends TokenFacts {
   /** in circulation: the minted minus the redeemed units of completed orders */
   readonly supply: string;
   /** of orders that are `processing` */
@@ -4668,22 +2684,13 @@ export interface Token {
   readonly available_to_mint: string;
 }
 
-export interface TokenEvent {
-  readonly id: string;
+export interface TokenEvent extends EveryEvent {
   readonly type: 'token.created' | 'token.deployed' | 'token.failed' | 'token.frozen' | 'token.unfrozen';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'token';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: TokenFacts;
   };
@@ -4803,22 +2810,13 @@ export interface TokenOrder {
   readonly expires_at: string | null;
 }
 
-export interface TokenOrderEvent {
-  readonly id: string;
+export interface TokenOrderEvent extends EveryEvent {
   readonly type: 'token.order.created' | 'token.order.pending_approval' | 'token.order.approval_recorded' | 'token.order.reserve_check' | 'token.order.processing' | 'token.order.completed' | 'token.order.rejected' | 'token.order.failed';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'token_order';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: TokenOrder;
   };
@@ -4920,22 +2918,13 @@ export interface TreasuryPlan {
   readonly expires_at: string;
 }
 
-export interface TreasuryPlanEvent {
-  readonly id: string;
+export interface TreasuryPlanEvent extends EveryEvent {
   readonly type: 'treasury.plan.proposed' | 'treasury.plan.pending_approval' | 'treasury.plan.executing' | 'treasury.plan.updated' | 'treasury.plan.completed' | 'treasury.plan.failed' | 'treasury.plan.cancelled';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'treasury_plan';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: TreasuryPlan;
   };
@@ -4947,67 +2936,26 @@ export interface TreasuryPlanPage {
   readonly next_cursor: string | null;
 }
 
-export interface TreasuryStrategyEvent {
-  readonly id: string;
+export interface TreasuryStrategyEvent extends EveryEvent {
   readonly type: 'treasury.strategy.created' | 'treasury.strategy.updated' | 'treasury.strategy.archived';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'treasury_strategy';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: Strategy;
   };
 }
 
-export interface TruncateFault {
+export interface TruncateFault extends EveryFault {
   readonly fault: 'truncate';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
   readonly direction?: 'in' | 'out' | 'both';
 }
 
-export interface TruncateFaultRequest {
-  readonly fault: 'truncate';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
-  readonly direction?: 'in' | 'out' | 'both';
+export interface TruncateFaultRequest extends TruncateFault {
   readonly expires_in_s?: number;
 }
 
@@ -5079,22 +3027,13 @@ export interface Vault {
   readonly archive_reason: string | null;
 }
 
-export interface VaultEvent {
-  readonly id: string;
+export interface VaultEvent extends EveryEvent {
   readonly type: 'vault.created' | 'vault.archived';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'vault';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: Vault;
   };
@@ -5145,22 +3084,13 @@ export interface VaultKey {
   readonly deleted_at: string | null;
 }
 
-export interface VaultKeyEvent {
-  readonly id: string;
+export interface VaultKeyEvent extends EveryEvent {
   readonly type: 'vault.key_created' | 'vault.key_deleted';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'vault_key';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: VaultKey;
   };
@@ -5178,27 +3108,7 @@ export interface VaultPage {
   readonly next_cursor: string | null;
 }
 
-export interface VaultSignature {
-  /** `vsg_` and a UUIDv7 */
-  readonly id: string;
-  /** `vlt_` and a UUIDv7 */
-  readonly vault_id: string;
-  /** `vky_` and a UUIDv7 */
-  readonly key_id: string;
-  readonly status: 'completed' | 'pending_human_approval' | 'accepted' | 'denied';
-  readonly signing_session_id: string | null;
-  readonly message_type: 'raw' | 'digest';
-  /** SHA-256 of the message as sent */
-  readonly message_sha256: string;
-  readonly derivation_path: string;
-  readonly public_key: string | null;
-  /** `dec_` and a UUIDv7 */
-  readonly policy_decision_id: string;
-  /** of the policies */
-  readonly reason: string;
-  readonly reason_code: 'APPROVALS_NOT_SUPPORTED' | null;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
+export interface VaultSignature extends VaultSignatureSummary {
   readonly signature: string | null;
   readonly recovery_id: number | null;
   /** a compact JWS of purpose `vault_signature` */
@@ -5225,22 +3135,13 @@ export interface VaultSignatureDryRun {
   })[];
 }
 
-export interface VaultSignatureEvent {
-  readonly id: string;
+export interface VaultSignatureEvent extends EveryEvent {
   readonly type: 'vault.signature_completed' | 'vault.signature_pending' | 'vault.signature_denied';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'vault_signature';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: VaultSignatureSummary;
   };
@@ -5269,46 +3170,14 @@ export interface VaultSignatureSummary {
   readonly created_at: string;
 }
 
-export interface VendorFailsFault {
+export interface VendorFailsFault extends EveryFault {
   readonly fault: 'vendor_fails';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly by: 'delay' | 'reject' | 'never_answers' | 'answers_twice' | 'lies' | 'callback_lost' | 'callback_out_of_order' | 'unavailable';
   readonly by_ms?: number;
 }
 
-export interface VendorFailsFaultRequest {
-  readonly fault: 'vendor_fails';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly by: 'delay' | 'reject' | 'never_answers' | 'answers_twice' | 'lies' | 'callback_lost' | 'callback_out_of_order' | 'unavailable';
-  readonly by_ms?: number;
+export interface VendorFailsFaultRequest extends VendorFailsFault {
   readonly expires_in_s?: number;
 }
 
@@ -5369,46 +3238,7 @@ export interface WalletAsset {
   readonly contract: string | null;
 }
 
-export interface WalletCorrection {
-  /** `wal_` and a UUIDv7 */
-  readonly id: string;
-  /** 1 to 100 characters, not blank, without control and direction characters */
-  readonly name: string;
-  readonly provider: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted' | 'sandbox';
-  /** `pcn_` and a UUIDv7 */
-  readonly provider_connection_id: string;
-  /** the provider’s own id of the wallet */
-  readonly provider_wallet_id: string;
-  readonly status: 'active' | 'frozen' | 'archived';
-  readonly environment: 'sandbox' | 'production';
-  /** CAIP-2 id of the network */
-  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-  readonly addresses: readonly ({
-    /** CAIP-2 id of the network */
-    readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-    readonly address: string;
-  })[];
-  readonly public_key: string | null;
-  readonly key_scheme: 'mock_ecdsa' | 'frost_ed25519' | null;
-  /** true for `mock_ecdsa`: its first signature gives the key to the coordinator, so it has no threshold security */
-  readonly key_exposed: boolean;
-  readonly assets: readonly WalletAsset[];
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
-  readonly approval_mode: 'unspecified' | 'direct_allowed' | 'human_required';
-  /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
-  readonly signing_api: 'allowed' | 'intents_only';
-  readonly policy: string | null;
-  readonly external_id: string | null;
-  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  /** rises by one with every change of the record, but not of balances */
-  readonly version: number;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
-  readonly archived_at: string | null;
-  readonly archive_reason: string | null;
+export interface WalletCorrection extends Wallet {
   readonly correction: {
     /** id of the exception */
     readonly cause: string;
@@ -5421,67 +3251,19 @@ export interface WalletCorrection {
   };
 }
 
-export interface WalletCorrectionEvent {
-  readonly id: string;
+export interface WalletCorrectionEvent extends EveryEvent {
   readonly type: 'wallet.balance_corrected';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: WalletCorrection;
   };
 }
 
-export interface WalletDeposit {
-  /** `wal_` and a UUIDv7 */
-  readonly id: string;
-  /** 1 to 100 characters, not blank, without control and direction characters */
-  readonly name: string;
-  readonly provider: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted' | 'sandbox';
-  /** `pcn_` and a UUIDv7 */
-  readonly provider_connection_id: string;
-  /** the provider’s own id of the wallet */
-  readonly provider_wallet_id: string;
-  readonly status: 'active' | 'frozen' | 'archived';
-  readonly environment: 'sandbox' | 'production';
-  /** CAIP-2 id of the network */
-  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-  readonly addresses: readonly ({
-    /** CAIP-2 id of the network */
-    readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-    readonly address: string;
-  })[];
-  readonly public_key: string | null;
-  readonly key_scheme: 'mock_ecdsa' | 'frost_ed25519' | null;
-  /** true for `mock_ecdsa`: its first signature gives the key to the coordinator, so it has no threshold security */
-  readonly key_exposed: boolean;
-  readonly assets: readonly WalletAsset[];
-  /** `human_required`: every intent needs an approval, and every signature of the signing API a witness. The strictest of all approval requirements applies */
-  readonly approval_mode: 'unspecified' | 'direct_allowed' | 'human_required';
-  /** whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production */
-  readonly signing_api: 'allowed' | 'intents_only';
-  readonly policy: string | null;
-  readonly external_id: string | null;
-  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  /** rises by one with every change of the record, but not of balances */
-  readonly version: number;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
-  readonly archived_at: string | null;
-  readonly archive_reason: string | null;
+export interface WalletDeposit extends Wallet {
   readonly deposit: {
     readonly asset: string;
     /** decimal */
@@ -5491,43 +3273,25 @@ export interface WalletDeposit {
   };
 }
 
-export interface WalletDepositEvent {
-  readonly id: string;
+export interface WalletDepositEvent extends EveryEvent {
   readonly type: 'wallet.deposit_received';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: WalletDeposit;
   };
 }
 
-export interface WalletEvent {
-  readonly id: string;
+export interface WalletEvent extends EveryEvent {
   readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: Wallet;
   };
@@ -5539,18 +3303,7 @@ export interface WalletPage {
   readonly next_cursor: string | null;
 }
 
-export interface Webhook {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description: string | null;
-  readonly status: 'enabled' | 'disabled' | 'suspended';
-  readonly suspended_at: string | null;
-  readonly version: number;
-  /** RFC 3339, UTC */
-  readonly created_at: string;
-  /** RFC 3339, UTC */
-  readonly updated_at: string;
+export interface Webhook extends WebhookSettings {
   readonly queue: {
     /** deliveries in flight */
     readonly outstanding: number;
@@ -5563,22 +3316,13 @@ export interface Webhook {
   readonly previous_secret_expires_at: string | null;
 }
 
-export interface WebhookEvent {
-  readonly id: string;
+export interface WebhookEvent extends EveryEvent {
   readonly type: 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.ping' | 'webhook.suspended';
-  /** RFC 3339, UTC */
-  readonly timestamp: string;
-  readonly api_version: string;
-  readonly environment: 'sandbox' | 'production';
-  /** rises by one per tenant, from 1, without holes */
-  readonly sequence: number;
   readonly resource: {
     readonly type: 'webhook';
     readonly id: string;
     readonly version: number;
   };
-  readonly correlation_id: string;
-  readonly provider: string | null;
   readonly data: {
     readonly object: WebhookSettings;
   };
@@ -5604,83 +3348,22 @@ export interface WebhookSettings {
   readonly updated_at: string;
 }
 
-export interface WithholdFault {
+export interface WithholdFault extends EveryFault {
   readonly fault: 'withhold';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
 }
 
-export interface WithholdFaultRequest {
-  readonly fault: 'withhold';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms?: number;
-  readonly target: string | readonly string[];
+export interface WithholdFaultRequest extends WithholdFault {
   readonly expires_in_s?: number;
 }
 
-export interface WorkerStalledFault {
+export interface WorkerStalledFault extends EveryFault {
   readonly fault: 'worker_stalled';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
   readonly for_ms: number;
 }
 
-export interface WorkerStalledFaultRequest {
-  readonly fault: 'worker_stalled';
-  readonly id?: string;
-  readonly at?: {
-    readonly after_ms?: number;
-    readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
-    readonly phase?: 'before' | 'after';
-    readonly port?: 'redis' | 'queue' | 'egress' | 'provider';
-    readonly call?: string;
-    readonly of?: string;
-    readonly session?: string;
-    readonly nth?: number;
-  };
-  readonly probability?: number;
-  readonly count?: number;
-  readonly for_ms: number;
+export interface WorkerStalledFaultRequest extends WorkerStalledFault {
   readonly expires_in_s?: number;
 }
 

@@ -13,6 +13,7 @@ import {
   isServiceCode,
   NoAnswerError,
 } from './errors.ts';
+import { bearer, type Exchanged, exchange } from './exchange.ts';
 import { callOptionNames, type Names, needKnown } from './known-options.ts';
 import { type Failure, mayRepeat, pauseMs, readRetryAfter } from './retry.ts';
 
@@ -104,7 +105,7 @@ export class Transport {
     let response: Response;
     try {
       response = await this.ports.fetch(this.url(operation.path, [], query), {
-        headers: { ...(await this.#authorization()), ...headers },
+        headers: { ...bearer(await this.#currentToken()), ...headers },
         redirect: 'error',
         signal,
       });
@@ -112,8 +113,9 @@ export class Transport {
       throw unanswered('connection_failed', error, facts).error;
     }
     if (response.ok && response.body !== null) return response.body;
+    const { status } = response;
     const text = await response.text().catch(() => '');
-    throw answered(response, text, facts, this.ports.nowMs()).error;
+    throw answered({ status, headers: response.headers, text }, facts, this.ports.nowMs()).error;
   }
 
   /** For a stream that broke. */
@@ -154,19 +156,16 @@ export class Transport {
       scope.abort();
     });
     try {
-      const headers = {
-        accept: 'application/json',
-        ...(await orAborted(this.#authorization(), scope.signal)),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-        ...(requestId !== undefined && { 'x-request-id': requestId }),
-        ...(traceparent !== undefined && { traceparent }),
-      };
-      const init = { method: operation.method, headers, redirect: 'error' as const, signal: scope.signal };
+      const token = await orAborted(this.#currentToken(), scope.signal);
       isSent = true;
-      const response = await ports.fetch(url, body === undefined ? init : { ...init, body });
-      const text = await response.text();
-      return readAnswer(operation, response, text, facts, ports.nowMs());
+      const answer = await exchange(ports.fetch, url, {
+        ...{ method: operation.method, token, body, idempotencyKey, signal: scope.signal },
+        headers: {
+          ...(requestId !== undefined && { 'x-request-id': requestId }),
+          ...(traceparent !== undefined && { traceparent }),
+        },
+      });
+      return readAnswer(operation, answer, facts, ports.nowMs());
     } catch (error) {
       signal?.throwIfAborted();
       const code = isLast ? 'deadline_exceeded' : 'attempt_timed_out';
@@ -180,9 +179,8 @@ export class Transport {
     }
   }
 
-  async #authorization(): Promise<Record<string, string>> {
-    const token = typeof this.#token === 'function' ? readToken(await this.#token()) : this.#token;
-    return token === undefined ? {} : { authorization: `Bearer ${token}` };
+  async #currentToken(): Promise<string | undefined> {
+    return typeof this.#token === 'function' ? readToken(await this.#token()) : this.#token;
   }
 
   #keyOf({ repeat }: Operation, body: object | undefined, { idempotencyKey }: CallOptions): string | undefined {
@@ -225,20 +223,19 @@ export function pause(ports: ClientPorts, ms: number, signal?: AbortSignal): Pro
 
 function readAnswer(
   { answers }: Operation,
-  response: Response,
-  text: string,
+  answer: Exchanged,
   facts: CallFacts,
   nowMs: number,
 ): Attempt | { readonly value: unknown } {
-  const isAnswer = answers === undefined ? response.ok : answers.includes(response.status);
-  if (!isAnswer) return answered(response, text, facts, nowMs);
-  if (response.status === 204) return { value: undefined };
+  const { status, text } = answer;
+  const isAnswer = answers === undefined ? status >= 200 && status < 300 : answers.includes(status);
+  if (!isAnswer) return answered(answer, facts, nowMs);
+  if (status === 204) return { value: undefined };
   const value = parse(text);
   return value === undefined ? unanswered('malformed_answer', undefined, facts) : { value };
 }
 
-function answered(response: Response, text: string, facts: CallFacts, nowMs: number): Attempt {
-  const { status, headers } = response;
+function answered({ status, headers, text }: Exchanged, facts: CallFacts, nowMs: number): Attempt {
   const { error = {} } = (parse(text) ?? {}) as { error?: { [name: string]: unknown } };
   const details = Array.isArray(error.details) ? (error.details as FieldIssue[]) : [];
   const retryAfterMs = readRetryAfter(headers.get('retry-after'), nowMs);

@@ -7,23 +7,19 @@ import { create, type DescMessage, type MessageInitShape, type MessageShape, toJ
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { readBase64 } from '../../proto/base64.ts';
 import {
-  DkgShareExchangeRequestSchema,
-  DkgShareExchangeResponseSchema,
-  InitiateDkgRequestSchema,
+  type InitiateDkgRequestSchema,
   InitiateDkgResponseSchema,
-  InitiateSigningRequestSchema,
-  InitiateSigningResponseSchema,
+  MpcWalletService,
   ReceiptState,
-  ResumeSessionRequestSchema,
-  ResumeSessionResponseSchema,
-  SignatureShareRequestSchema,
-  SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../../scenarios/runner/world.ts';
 import { readAnswer } from '../../simulation/service/scenario/signing-answer.ts';
+import { exchange } from '../client/exchange.ts';
+import { operations } from '../client/generated-api.ts';
+import { ClusterStopped } from './stopped.ts';
 
 /** A call of the signing API without a response message. */
 export class CallFailed extends Error {
@@ -118,8 +114,9 @@ interface BegunKey {
   readonly epoch: number;
 }
 
+type Rpcs = typeof MpcWalletService.method;
+
 interface Answer {
-  readonly ok: boolean;
   readonly status: number;
   readonly text: string;
   readonly retryAfterS: number | undefined;
@@ -132,11 +129,11 @@ export class SandboxApi {
     this.#options = options;
   }
 
-  initiateDkg = this.#rpc('/v1/dkg/initiate', InitiateDkgRequestSchema, InitiateDkgResponseSchema);
-  exchangeDkgShares = this.#rpc('/v1/dkg/shares', DkgShareExchangeRequestSchema, DkgShareExchangeResponseSchema);
-  initiateSigning = this.#rpc('/v1/signing/initiate', InitiateSigningRequestSchema, InitiateSigningResponseSchema);
-  submitSignatureShare = this.#rpc('/v1/signing/share', SignatureShareRequestSchema, SignatureShareResponseSchema);
-  resumeSession = this.#rpc('/v1/sessions/resume', ResumeSessionRequestSchema, ResumeSessionResponseSchema);
+  initiateDkg = this.#rpc('initiateDkg');
+  exchangeDkgShares = this.#rpc('exchangeDkgShares');
+  initiateSigning = this.#rpc('initiateSigning');
+  submitSignatureShare = this.#rpc('submitSignatureShare');
+  resumeSession = this.#rpc('resumeSession');
 
   async health(): Promise<{ readonly status: string; readonly nodes_ready: number; readonly environment: string }> {
     // 503 carries the same body: it lists the missing parts.
@@ -270,15 +267,14 @@ export class SandboxApi {
   }
 
   /** Any operation of the REST API. Rejects with ApiError. */
-  async request<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await this.#fetch(method, path, body === undefined ? undefined : JSON.stringify(body));
-    const { text } = response;
+  async request<T>(method: string, path: string, body?: object, token?: string): Promise<T> {
+    const { status, text, retryAfterS } = await this.#fetch(method, path, body, token === undefined ? {} : { token });
     const answer = text === '' ? {} : (JSON.parse(text) as object);
-    if (response.ok) return answer as T;
+    if (status >= 200 && status < 300) return answer as T;
     const { error } = answer as { error?: { code: string; message: string; details?: readonly object[] } };
     const details = error?.details ? ` ${JSON.stringify(error.details)}` : '';
-    const message = `${method} ${path}: ${response.status} ${error?.message ?? ''}${details}`;
-    throw new ApiError(response.status, error?.code ?? '', message, response.retryAfterS);
+    const message = `${method} ${path}: ${status} ${error?.message ?? ''}${details}`;
+    throw new ApiError(status, error?.code ?? '', message, retryAfterS);
   }
 
   /** One try of any operation, with another token, at another gateway (`door`); returns any answer. */
@@ -288,7 +284,7 @@ export class SandboxApi {
     { token, body, key, door }: OnceOptions,
   ): Promise<Questions['request']['gets']> {
     try {
-      const { status, text, retryAfterS } = await this.#fetch(method, path, body && JSON.stringify(body), {
+      const { status, text, retryAfterS } = await this.#fetch(method, path, body, {
         token,
         ...(key !== undefined && { key }),
         ...(door !== undefined && { door }),
@@ -305,25 +301,18 @@ export class SandboxApi {
   async #fetch(
     method: string,
     path: string,
-    body: string | undefined,
+    body: object | undefined,
     { token = this.#options.token, key, door = this.#options.baseUrl }: Partial<OnceOptions> = {},
   ): Promise<Answer> {
     const { timeoutMs = 35_000, fetch = globalThis.fetch } = this.#options;
     try {
-      const response = await fetch(`${door}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(key !== undefined && { 'idempotency-key': key }),
-        },
-        ...(body !== undefined && { body }),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      const retryAfter = response.headers.get('retry-after');
-      const retryAfterS = retryAfter === null ? undefined : Number(retryAfter);
-      return { ok: response.ok, status: response.status, text: await response.text(), retryAfterS };
+      const signal = AbortSignal.timeout(timeoutMs);
+      const sent = { method, token, idempotencyKey: key, signal, body: body && JSON.stringify(body) };
+      const { status, headers, text } = await exchange(fetch, `${door}${path}`, sent);
+      const retryAfter = headers.get('retry-after');
+      return { status, text, retryAfterS: retryAfter === null ? undefined : Number(retryAfter) };
     } catch (error) {
+      if (error instanceof ClusterStopped) throw error;
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new ApiError(
         0,
@@ -333,10 +322,13 @@ export class SandboxApi {
     }
   }
 
-  #rpc<Q extends DescMessage, A extends DescMessage>(path: string, request: Q, response: A) {
-    return async (init: MessageInitShape<Q>): Promise<MessageShape<A>> => {
-      const body = toJson(request, create(request, init), { useProtoFieldName: true }) as object;
-      return readAnswer(response, await this.#orFailed(this.request<object>('POST', path, body)));
+  #rpc<N extends keyof Rpcs>(name: N) {
+    const { input, output }: { input: DescMessage; output: DescMessage } = MpcWalletService.method[name];
+    const { path } = operations.signing[name]!;
+    return async (init: MessageInitShape<Rpcs[N]['input']>): Promise<MessageShape<Rpcs[N]['output']>> => {
+      const body = toJson(input, create(input, init), { useProtoFieldName: true }) as object;
+      const answer = readAnswer(output, await this.#orFailed(this.request<object>('POST', path, body)));
+      return answer as MessageShape<Rpcs[N]['output']>;
     };
   }
 

@@ -7,7 +7,7 @@ import type { Event, Intent } from '../client/generated-api.ts';
 import { finalStatuses, IntentEndedError, type IntentStatus } from '../client/waiting.ts';
 import { type EventMatch, type EventOf, EventReader, matcher } from './event-reader.ts';
 import { checkNames, type OptionNames } from './option-names.ts';
-import { ApiError } from './sandbox-api.ts';
+import { ApiError, SandboxApi } from './sandbox-api.ts';
 import { StillPending } from './still-pending.ts';
 
 export interface WalletWorld {
@@ -63,11 +63,13 @@ const shownMax = 5;
 
 export class WalletSide {
   readonly #world: WalletWorld;
+  readonly #api: SandboxApi;
   readonly #reader: EventReader;
   readonly #knownTypes = new Set<string>(['*']);
 
   constructor(world: WalletWorld) {
     this.#world = world;
+    this.#api = new SandboxApi({ baseUrl: world.url, token: world.token, fetch: world.ports.fetch });
     this.#reader = new EventReader(world);
   }
 
@@ -129,20 +131,8 @@ export class WalletSide {
   }
 
   /** Rejects with ApiError. */
-  async call<T>(method: string, path: string, body?: object, token: string = this.#world.token): Promise<T> {
-    const { url, ports } = this.#world;
-    const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) };
-    const response = await ports.fetch(`${url}${path}`, {
-      method,
-      headers,
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const answer = text === '' ? {} : (JSON.parse(text) as { error?: { code: string; message: string; details?: [] } });
-    if (response.ok) return answer as T;
-    const { code = '', message = '', details = [] } = answer.error ?? {};
-    const more = details.length > 0 ? ` ${JSON.stringify(details)}` : '';
-    throw new ApiError(response.status, code, `${method} ${path}: ${response.status} ${message}${more}`);
+  call<T>(method: string, path: string, body?: object, token: string = this.#world.token): Promise<T> {
+    return this.#api.request(method, path, body, token);
   }
 
   /** Rejects with StillPending after `withinMs` of the cluster's time. */

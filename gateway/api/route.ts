@@ -85,6 +85,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   /** With ":name" parameters, e.g. "/v1/wallets/:id". */
   readonly path: string;
   readonly operationId: string;
+  /** Its method of `signmesh/client`, e.g. "wallets.create"; undefined: it has none (`withoutMethod`, tools/docs/client-names.ts). */
+  readonly clientName?: string;
   /** The module, as the docs group them, e.g. "Wallets": its maturity says who has access (modules.ts). */
   readonly tag: string;
   readonly summary: string;
@@ -98,6 +100,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** A body that a sandbox accepts (gateway/api/examples.ts): the document shows it, the page at /v1/docs sends it. */
+  readonly example?: object;
   /** Headers that it reads, by their names in lower case: strings. */
   readonly headers?: TObject;
   /** An absent body counts as {} (POSTs whose body is optional). */

@@ -8,7 +8,6 @@ import type { Route } from '../api/route.ts';
 import { isIdempotent } from '../api/route-table.ts';
 import type { JsonSchema } from '../api/schema-text.ts';
 import { withAnswerExamples } from './answer-examples.ts';
-import { bodyExamples } from './body-examples.ts';
 import { healthSchema } from './health.ts';
 import { documentTags, maturityOf, maturityText } from './modules.ts';
 import {
@@ -128,11 +127,12 @@ function parametersIn(
   });
 }
 
-function requestBody({ method, operationId, body, bodyOptional }: Route, schemas: NamedSchemas): JsonObject {
+function requestBody({ method, operationId, body, bodyOptional, example }: Route, schemas: NamedSchemas): JsonObject {
   if (method === 'GET' || body === undefined) return {};
   const schema = schemas.refer(body, pascalCase(operationId));
-  const example = bodyExamples[operationId];
-  const content = { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
+  const content = {
+    'application/json': { schema, ...(example === undefined ? {} : { example: example as JsonObject }) },
+  };
   return { requestBody: { required: bodyOptional !== true, content } };
 }
 

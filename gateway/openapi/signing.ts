@@ -2,9 +2,10 @@
  * The signing API in the OpenAPI document: the five calls, with schemas made from the protobuf descriptors in ProtoJSON form.
  * Requests accept any field, and the transport requires none: the receipt reports missing fields.
  */
+
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { exampleIds } from '../api/examples.ts';
 import { signingMethods } from '../api/signing-methods.ts';
-import { bodyExamples } from './body-examples.ts';
 import { maturityOf } from './modules.ts';
 import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSchemas, ref } from './parts.ts';
 
@@ -33,7 +34,7 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
             requestBody: {
               required: true,
               content: {
-                'application/json': { schema: ref('schemas', request.name), example: bodyExamples[operationId]! },
+                'application/json': { schema: ref('schemas', request.name), example: signingExamples[operationId]! },
               },
             },
             responses: {
@@ -50,6 +51,23 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
     }),
   );
 }
+
+/** Bodies by operation, as `example` of a route. */
+export const signingExamples: Readonly<Record<string, JsonObject>> = {
+  initiateDkg: { session_id: 'my-key', threshold: 3, total_nodes: 5, derivation: { curve: 'secp256k1' } },
+  exchangeDkgShares: { session_id: 'my-key' },
+  initiateSigning: {
+    transaction_intent_id: 'invoice-0117',
+    wallet_id: 'sandbox-secp256k1',
+    message_hash: 'LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=',
+  },
+  submitSignatureShare: { signing_session_id: exampleIds.signingSession },
+  resumeSession: {
+    session_id: exampleIds.signingSession,
+    resume_token: exampleIds.resumeToken,
+    human_approval_witness: 'YXBwcm92ZWQgYnkgYWxpY2U=',
+  },
+};
 
 const summaries: Readonly<Record<string, string>> = {
   InitiateDkg: 'Start a distributed key generation',

@@ -19,6 +19,8 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'POST',
       path: '/v1/sandbox/faults',
       operationId: 'createSandboxFault',
+      clientName: 'sandbox.createFault',
+      example: { fault: 'drop', target: 'node/2', expires_in_s: 5 },
       summary: 'Arm a fault',
       description:
         'The body is a fault of docs/faults.md, as in scenario files, and `expires_in_s`. Give it an `id` to make ' +
@@ -38,6 +40,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'GET',
       path: '/v1/sandbox/faults',
       operationId: 'listSandboxFaults',
+      clientName: 'sandbox.faults',
       summary: 'List the faults that are armed, and those that ended lately',
       description: 'Lists all of them in one page.',
       responses: { 200: { description: 'Every fault', schema: FaultList } },
@@ -51,6 +54,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'GET',
       path: '/v1/sandbox/faults/:id',
       operationId: 'getSandboxFault',
+      clientName: 'sandbox.fault',
       summary: 'Read a fault',
       params,
       responses: { 200: { description: 'The fault', schema: FaultView } },
@@ -66,6 +70,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'DELETE',
       path: '/v1/sandbox/faults/:id',
       operationId: 'deleteSandboxFault',
+      clientName: 'sandbox.deleteFault',
       summary: 'Remove a fault, and end its effect',
       params,
       responses: { 204: { description: 'It is gone' } },
@@ -79,6 +84,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'POST',
       path: '/v1/sandbox/faults/reset',
       operationId: 'resetSandboxFaults',
+      clientName: 'sandbox.resetFaults',
       summary: 'Remove every fault: held frames arrive, paused processes resume',
       responses: {
         200: {
@@ -96,6 +102,8 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'POST',
       path: '/v1/sandbox/steps',
       operationId: 'beginSandboxStep',
+      clientName: 'sandbox.beginStep',
+      example: { step: 'pay' },
       summary: 'Announce that a step of a scenario begins, to trigger faults that name it',
       body: Closed({ step: Type.String({ minLength: 1, maxLength: 100, description: 'its name' }) }),
       responses: { 204: { description: 'It is known' } },

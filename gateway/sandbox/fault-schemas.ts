@@ -8,6 +8,7 @@ import {
   faultSchemas,
   liveOnly,
   simulatedOnly,
+  Trigger,
 } from '../../scenarios/faults/vocabulary/fault.ts';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
@@ -25,6 +26,10 @@ const lifetime = {
   ),
 };
 
+/** Named, so that the OpenAPI document and the client describe it once for all kinds. */
+const { description } = Trigger as unknown as { readonly description: string };
+const at = Type.Optional(Closed(Trigger.properties, { title: 'FaultTrigger', description }));
+
 /** "bad_share" → "BadShare". */
 function titleOf(kind: FaultKind): string {
   return kind.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -38,7 +43,10 @@ function variants(suffix: string, more: Record<string, TSchema>): TSchema[] {
     };
     const isSimulated = simulatedOnly[kind] !== undefined;
     const only = isSimulated ? ' (simulated worlds alone)' : liveOnly[kind] === undefined ? '' : ' (live alone)';
-    return Closed({ ...properties, ...more }, { title: `${titleOf(kind)}${suffix}`, description: description + only });
+    return Closed(
+      { ...properties, at, ...more },
+      { title: `${titleOf(kind)}${suffix}`, description: description + only },
+    );
   });
 }
 

@@ -47,6 +47,8 @@ export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly
       method: 'POST',
       path: '/v1/sandbox/keys',
       operationId: 'beginSandboxKey',
+      clientName: 'sandbox.beginKey',
+      example: { session_id: 'my-safe', keystore_type: 'MULTISIG_EVM_WALLET', threshold: 2, total_nodes: 3 },
       summary: 'Begin the generation of a key that nodes do not share; complete it with `POST /v1/dkg/shares`',
       description:
         'Makes a key of the caller’s tenant for its own signing sessions: an owner key a node, a key in the PKCS#11 token of a node, or a key of the vendor. A refusal is a receipt, as for InitiateDkg.',

@@ -96,6 +96,7 @@ export function nodeRoutes({ control, timers }: Pick<SandboxDeps, 'control' | 't
       method: 'GET',
       path: '/v1/sandbox/nodes',
       operationId: 'listSandboxNodes',
+      clientName: 'sandbox.nodes',
       summary: 'List the nodes and the other processes, with their health',
       description: 'Lists all of them in one page.',
       responses: { 200: { description: 'Every process', schema: ListOf('nodes', NodeView) } },
@@ -135,6 +136,8 @@ function shape(action: Action) {
     method: 'POST',
     path: `/v1/sandbox/nodes/:node/${action}`,
     operationId: `${action}SandboxNode`,
+    clientName: `sandbox.${action}Node`,
+    ...(action === 'crash' && { example: { restart_after_ms: 100 } }),
     summary,
     ...(action === 'resume' ? {} : { description: ofGateway[action] }),
     responses: {

@@ -37,6 +37,7 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
       method: 'GET',
       path: '/v1/sandbox/recording',
       operationId: 'readSandboxRecording',
+      clientName: 'sandbox.recording',
       summary: 'Read what the fault injector saw, of all tenants',
       query: Closed({
         after: Type.Optional(
@@ -68,6 +69,7 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
       method: 'GET',
       path: '/v1/sandbox/receiver',
       operationId: 'getSandboxReceiver',
+      clientName: 'sandbox.receiver',
       summary: 'Read how your own webhook receiver should behave now, by the armed faults',
       description: 'For receivers of scenarios and tests, which read it before they answer a delivery.',
       responses: { 200: { description: 'Its behaviour', schema: ReceiverView } },

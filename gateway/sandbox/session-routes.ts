@@ -92,6 +92,7 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
       method: 'GET',
       path: '/v1/sandbox/sessions/:id',
       operationId: 'getSandboxSession',
+      clientName: 'sandbox.session',
       summary: 'Read a session: its state, its culprits, its transcript',
       description:
         'Of the caller’s tenant; also the key generation of a wallet, by the wallet’s id. It changes nothing. Without ' +
@@ -122,6 +123,7 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
       method: 'POST',
       path: '/v1/sandbox/sessions/:id/nodes/:node/partial',
       operationId: 'previewSandboxPartial',
+      clientName: 'sandbox.previewPartial',
       summary: 'What a node would submit to a signing session now; nothing is submitted',
       description:
         'For tests that act as a node: change a byte, submit it, replay it. It draws nonces if there are none, which is ' +

@@ -47,6 +47,8 @@ export function tokenRoutes({ tokens }: Pick<SandboxDeps, 'tokens'>): readonly R
       method: 'POST',
       path: '/v1/sandbox/tokens',
       operationId: 'issueSandboxToken',
+      clientName: 'sandbox.issueToken',
+      example: { name: 'alice', tenant: 'suppliers' },
       summary: 'Issue a token: another person of the caller’s tenant, or of a tenant of its own',
       description:
         'For tests that need approvers, or several tenants. It does not expire; `signmesh tokens` lists and revokes those of the caller’s tenant.',

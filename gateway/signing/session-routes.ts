@@ -77,6 +77,7 @@ export function sessionReadRoutes(reads: SessionReads): readonly Route[] {
       method: 'GET',
       path: '/v1/sessions',
       operationId: 'listSessions',
+      clientName: 'sessions.list',
       summary: 'List sessions: keys and signatures, newest first',
       description:
         'Sessions are kept for 31 days after their last change. A page may hold fewer than `limit` while `has_more` is true. ' +
@@ -90,6 +91,7 @@ export function sessionReadRoutes(reads: SessionReads): readonly Route[] {
       method: 'GET',
       path: '/v1/sessions/:id',
       operationId: 'getSession',
+      clientName: 'sessions.get',
       summary: 'Read a session: its state, and its signature or public key',
       description:
         'As it was told last. The receipts of its changes are its events: `GET /v1/events?resource_id=<id>`. It carries no ' +

@@ -7,15 +7,16 @@
  * - At most `inFlightMax` calls wait. A call beyond that is refused and nothing is sent.
  * - The gateway never repeats a call by itself: the caller must find out whether a call took effect.
  */
+
 import { BeginLimit } from '../../core/actors/admission/begin-limit.ts';
 import { ReturnTimes, returnLeastMs } from '../../core/actors/admission/return-times.ts';
 import type { Cancel, Clock, Ports, Timers } from '../../core/actors/contract.ts';
 import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
 import { noTracer, type Span, type Tracer } from '../../core/telemetry/port.ts';
+import type { WalletTerms } from '../../proto/call-orders.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {
   beginsSession,
@@ -36,15 +37,6 @@ export const callDeadlineDefaultMs = 30_000;
 /** No call holds its place longer than this, also with a longer deadline. */
 export const callDeadlineMaxMs = 120_000;
 export const inFlightDefaultMax = 4_096;
-
-/** What a wallet asks for of a client's InitiateSigning that names it. */
-export interface WalletTerms {
-  readonly intentsOnly: boolean;
-  readonly approvalMode: ApprovalMode;
-  readonly archived: boolean;
-  /** The custodian that holds its key; empty: the cluster does. */
-  readonly custodian: string;
-}
 
 export interface KeyedRequest {
   /** 16 bytes: names the request to its session. */

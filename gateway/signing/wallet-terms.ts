@@ -4,6 +4,7 @@
  * them, in the order of its refusals). HTTP and gRPC both use it. Other calls pass without a read of the store.
  */
 import type { Log } from '../../core/actors/live/ports.ts';
+import type { WalletTerms } from '../../proto/call-orders.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
@@ -12,7 +13,7 @@ import { type WalletApprovalMode, type WalletRecord, walletType } from '../../wa
 import { StoreUnavailable, type TenantStore } from '../../wallets/store/contract.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { toServiceError } from '../api/failures.ts';
-import type { CallOutcome, Calls, SigningCall, WalletTerms } from './signing-calls.ts';
+import type { CallOutcome, Calls, SigningCall } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */
 export type WalletReader = Pick<TenantStore, 'read'>;

@@ -5,7 +5,7 @@
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Envelope, UndeliveredReason } from '../../core/actors/contract.ts';
 import { noTrace } from '../../core/actors/contract.ts';
-import type { CallOrders, OrderedCall } from '../../proto/call-orders.ts';
+import type { CallOrders, OrderedCall, WalletTerms } from '../../proto/call-orders.ts';
 import { complete } from '../../proto/complete.ts';
 import {
   type CallError,
@@ -20,12 +20,7 @@ import type { VirtualTime } from './virtual-time.ts';
 
 /** The principal of a call: a client, unless set otherwise. */
 export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'keyScheme'> {
-  readonly walletTerms?: {
-    readonly intentsOnly?: boolean;
-    readonly approvalMode?: ApprovalMode;
-    readonly archived?: boolean;
-    readonly custodian?: string;
-  };
+  readonly walletTerms?: Partial<WalletTerms>;
   /** Changes the gateway's orders on their way to the coordinator. */
   readonly orders?: (made: CallOrders) => CallOrders;
 }

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { ReadyLine } from '../../cli/start/banner.ts';
 import { StartFailed, UpProcess, upCommand } from '../../clients/testing/up-process.ts';
 import { loadScenario } from '../../scenarios/runner/load.ts';
+import { RestClient } from '../support/rest.ts';
 import { keptFolder } from './support/temporary.ts';
 
 const folder = keptFolder();
@@ -30,11 +31,7 @@ test('takes --clusters, --nodes and --threshold, names its clusters, and keeps t
     { cluster: 2, nodes: 3 },
   ]);
   const { http, token } = await first.ready();
-  const begun = await fetch(`${http}/v1/dkg/initiate`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ session_id: 'mine' }),
-  });
+  const begun = await new RestClient(http, token).post('/v1/dkg/initiate', { session_id: 'mine' });
   expect(begun.status).toBe(200);
   first.child.kill('SIGTERM');
   expect(await first.exited).toBe(0);

@@ -190,9 +190,13 @@ describe('listen', () => {
     [['--secret', `whsec_${'A'.repeat(42)}B=`], 2, 'It must be whsec_'],
     [['--secret', secretOf(7)], 2, 'give --forward too'],
     [['--after', 'x'], 2, 'whole number'],
-    [['--types', 'nothing.here'], 1, 'The service answers 400: the event types are not valid'],
-    [['--after', '999999'], 1, 'The service answers 400: the last event has the sequence'],
-    [['--token', 'svc_sk_live_nonsense'], 1, 'The service answers 401'],
+    [
+      ['--types', 'nothing.here'],
+      1,
+      'The service refuses streamEvents: 400 invalid_request: the event types are not valid',
+    ],
+    [['--after', '999999'], 1, 'the log no longer has, or never had, that place'],
+    [['--token', 'svc_sk_live_nonsense'], 1, 'streamEvents: 401 authentication_failed'],
     [['--url', 'http://127.0.0.1:1'], 1, 'http://127.0.0.1:1 does not answer'],
   ])('with %j says what is wrong', async (args, exitCode, text) => {
     const silent = vi.spyOn(process.stderr, 'write').mockReturnValue(true);

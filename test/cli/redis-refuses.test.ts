@@ -8,6 +8,7 @@ import { environmentOf, UpProcess } from '../../clients/testing/up-process.ts';
 import { allGone } from '../support/alive.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { RestClient } from '../support/rest.ts';
 import { startSlowProxy } from '../support/slow-proxy.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
@@ -124,8 +125,7 @@ test('a slow start gives the right sandbox: up waits until its token is register
   expect(up.stdout).toBe('');
   proxy.delayMs = 0;
   const ready = await up.ready();
-  const headers = { authorization: `Bearer ${ready.token}` };
-  expect((await fetch(`${ready.http}/v1/sandbox/nodes`, { headers })).status).toBe(200);
+  expect((await new RestClient(ready.http, ready.token).get('/v1/sandbox/nodes')).status).toBe(200);
   expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
     'sandbox-secp256k1',
     'sandbox-ed25519',

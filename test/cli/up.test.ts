@@ -12,6 +12,7 @@ import { lockFile, readReady } from '../../cli/start/running.ts';
 import type { ReadyLine } from '../../clients/testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../clients/testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';
+import { RestClient } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
@@ -29,12 +30,8 @@ interface ShareAnswer {
 }
 
 async function share(ready: ReadyLine, sessionId: string): Promise<ShareAnswer> {
-  const response = await fetch(`${ready.http}/v1/signing/share`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${ready.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ signing_session_id: sessionId }),
-  });
-  return (await response.json()) as ShareAnswer;
+  const api = new RestClient(ready.http, ready.token);
+  return (await api.post<ShareAnswer>('/v1/signing/share', { signing_session_id: sessionId })).body;
 }
 
 async function says(up: UpProcess, pattern: RegExp): Promise<void> {

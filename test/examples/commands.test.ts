@@ -298,11 +298,8 @@ async function pathWithGrpcurl(): Promise<string> {
 
 /** A key of the sandbox's own tenant, as the sandbox shows its session. */
 async function sandboxKey(sessionId: string): Promise<{ readonly publicKey: Buffer; readonly chainCode: Buffer }> {
-  const response = await fetch(`${cluster.httpUrl}/v1/sandbox/sessions/${sessionId}`, {
-    headers: { authorization: `Bearer ${cluster.token}` },
-  });
-  const found = (await response.json()) as { readonly public_key: string; readonly chain_code: string };
-  return { publicKey: bytes(found.public_key), chainCode: bytes(found.chain_code) };
+  const { body } = await cluster.rest.get<Record<string, string>>(`/v1/sandbox/sessions/${sessionId}`);
+  return { publicKey: bytes(body.public_key!), chainCode: bytes(body.chain_code!) };
 }
 
 describe('docs/signing-api.md', () => {

@@ -16,7 +16,6 @@ import type { Route } from '../../gateway/api/route.ts';
 import { isStreaming } from '../../gateway/api/route-table.ts';
 import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
-import { bodyExamples } from '../../gateway/openapi/body-examples.ts';
 import { openapiPath } from '../../gateway/openapi/document.ts';
 import { type PlainRequest, plainRequest } from '../../gateway/serve/plain-request.ts';
 import { composeWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
@@ -26,6 +25,7 @@ import { FakeControl, FakeSessions } from '../support/fake-control.ts';
 import { openGateway, type TestGateway, tokenKey } from '../support/gateway.ts';
 import { testRecordKey } from '../support/store-ports.ts';
 import { LocalSigner, LocalVaultCluster, noSessions } from '../support/wallet-service.ts';
+import { bodyExamples } from './api/support/body-examples.ts';
 
 /** The same bytes again in every world. */
 function seeded(): Ports['random'] {

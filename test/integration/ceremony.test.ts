@@ -33,12 +33,9 @@ async function makeKey(api: SigningApi, sessionId: string, curve: Curve): Promis
 
 /** As the sandbox shows the session. */
 async function groupKey(sessionId: string): Promise<Buffer> {
-  const response = await fetch(`${cluster.httpUrl}/v1/sandbox/sessions/${sessionId}`, {
-    headers: { authorization: `Bearer ${cluster.ready.token}` },
-  });
-  expect(response.status).toBe(200);
-  const { public_key: publicKey } = (await response.json()) as { readonly public_key: string };
-  return Buffer.from(publicKey, 'hex');
+  const { status, body } = await cluster.rest.get<{ public_key: string }>(`/v1/sandbox/sessions/${sessionId}`);
+  expect(status).toBe(200);
+  return Buffer.from(body.public_key, 'hex');
 }
 
 interface Wish {

@@ -14,6 +14,7 @@ import { runSimulated } from '../../scenarios/runner/simulated-world.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
+import { RestClient } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 
 interface Answer {
@@ -52,12 +53,8 @@ afterAll(async () => {
 });
 
 async function call<T = Answer>(path: string, body?: object): Promise<T> {
-  const response = await fetch(`${ready.http}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${ready.token}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return (await response.json()) as T;
+  const answer = await new RestClient(ready.http, ready.token).call<T>(body ? 'POST' : 'GET', path, body);
+  return answer.body;
 }
 
 const digest = Buffer.alloc(32, 7).toString('base64');

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { httpApi } from '../support/client.ts';
 import { Composed, containerEngine } from '../support/containers.ts';
+import { RestClient } from '../support/rest.ts';
 import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { finishSigning, type Key, makeKey, openSigning } from '../survival/support/ceremonies.ts';
@@ -32,14 +33,9 @@ describe.skipIf(why !== undefined)(
       await finishSigning(client(at), session);
     };
     const call = async (method: 'GET' | 'POST', path: string, body?: object, at = url) => {
-      const response = await fetch(`${at}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-      return JSON.parse(text) as { readonly id: string; readonly status: string };
+      const answer = await new RestClient(at, token).call<Record<'id' | 'status', string>>(method, path, body);
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return answer.body;
     };
 
     beforeAll(async () => {

@@ -13,6 +13,7 @@ import { environmentOf } from '../../clients/testing/up-process.ts';
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from '../support/alive.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
+import { RestClient } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-ctrl-c-'));
@@ -55,9 +56,8 @@ async function npmStart() {
 
 /** The offset of a sandbox's clock, after an advance. */
 async function clockOf({ http, token }: ReadyLine, advance?: object): Promise<unknown> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const request = advance === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(advance) };
-  return ((await (await fetch(`${http}/v1/sandbox/clock`, request)).json()) as { offset_ms: unknown }).offset_ms;
+  const api = new RestClient(http, token);
+  return (await api.call(advance ? 'POST' : 'GET', '/v1/sandbox/clock', advance)).body.offset_ms;
 }
 
 test('under load, Ctrl-C on npm start stops everything; the next start knows every session and has its clock, and npm passes a signal on', async () => {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
+import type { AnyBody, RestMethod } from '../support/rest.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -20,19 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
-async function call(method: string, path: string, body?: object, headers = {}): Promise<{ status: number; body: any }> {
-  const response = await fetch(`${cluster.httpUrl}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${cluster.ready.token}`,
-      ...(body && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: await response.json() };
-}
+const call = (method: RestMethod, path: string, body?: object, headers = {}) =>
+  cluster.rest.call<AnyBody>(method, path, body, { headers });
 
 async function vault(keystoreType: string, curve: string, more: object = {}) {
   const made = await call('POST', '/v1/vaults', { name: 'v', keystore_type: keystoreType, curve, ...more });

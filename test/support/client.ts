@@ -11,19 +11,12 @@ import {
   toJson,
 } from '@bufbuild/protobuf';
 import { Client, credentials, status as grpcStatus, Metadata } from '@grpc/grpc-js';
+import { exchange } from '../../clients/client/exchange.ts';
+import { operations } from '../../clients/client/generated-api.ts';
 import {
   type DiagnosticReceipt,
-  DkgShareExchangeRequestSchema,
-  DkgShareExchangeResponseSchema,
-  InitiateDkgRequestSchema,
-  InitiateDkgResponseSchema,
-  InitiateSigningRequestSchema,
-  InitiateSigningResponseSchema,
-  ResumeSessionRequestSchema,
-  ResumeSessionResponseSchema,
+  MpcWalletService,
   type SessionCheckpoint,
-  SignatureShareRequestSchema,
-  SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { patienceMs } from './until.ts';
 
@@ -40,47 +33,18 @@ export class CallFailed extends Error {
   }
 }
 
-interface Rpc<Q extends DescMessage, A extends DescMessage> {
+type Rpcs = typeof MpcWalletService.method;
+type RpcName = keyof Rpcs;
+
+interface Messages {
   readonly name: string;
-  readonly path: string;
-  readonly request: Q;
-  readonly response: A;
+  readonly input: DescMessage;
+  readonly output: DescMessage;
 }
-
-function rpc<Q extends DescMessage, A extends DescMessage>(name: string, path: string, request: Q, response: A) {
-  return { name, path, request, response };
-}
-
-const rpcs = {
-  initiateDkg: rpc('InitiateDkg', '/v1/dkg/initiate', InitiateDkgRequestSchema, InitiateDkgResponseSchema),
-  exchangeDkgShares: rpc(
-    'ExchangeDkgShares',
-    '/v1/dkg/shares',
-    DkgShareExchangeRequestSchema,
-    DkgShareExchangeResponseSchema,
-  ),
-  initiateSigning: rpc(
-    'InitiateSigning',
-    '/v1/signing/initiate',
-    InitiateSigningRequestSchema,
-    InitiateSigningResponseSchema,
-  ),
-  submitSignatureShare: rpc(
-    'SubmitSignatureShare',
-    '/v1/signing/share',
-    SignatureShareRequestSchema,
-    SignatureShareResponseSchema,
-  ),
-  resumeSession: rpc('ResumeSession', '/v1/sessions/resume', ResumeSessionRequestSchema, ResumeSessionResponseSchema),
-};
-
-type Rpcs = typeof rpcs;
 
 /** The five calls. Each rejects with CallFailed when there is no response message. */
 export type SigningApi = {
-  readonly [K in keyof Rpcs]: (
-    request: MessageInitShape<Rpcs[K]['request']>,
-  ) => Promise<MessageShape<Rpcs[K]['response']>>;
+  readonly [K in RpcName]: (request: MessageInitShape<Rpcs[K]['input']>) => Promise<MessageShape<Rpcs[K]['output']>>;
 };
 
 /** What every response carries. */
@@ -89,19 +53,10 @@ export interface Answer {
   readonly checkpoint?: SessionCheckpoint | undefined;
 }
 
-function api(
-  call: <Q extends DescMessage, A extends DescMessage>(
-    of: Rpc<Q, A>,
-    request: MessageInitShape<Q>,
-  ) => Promise<MessageShape<A>>,
-): SigningApi {
-  return {
-    initiateDkg: (request) => call(rpcs.initiateDkg, request),
-    exchangeDkgShares: (request) => call(rpcs.exchangeDkgShares, request),
-    initiateSigning: (request) => call(rpcs.initiateSigning, request),
-    submitSignatureShare: (request) => call(rpcs.submitSignatureShare, request),
-    resumeSession: (request) => call(rpcs.resumeSession, request),
-  };
+function api(call: (name: RpcName, request: Record<string, unknown>) => Promise<unknown>): SigningApi {
+  const names = Object.keys(MpcWalletService.method) as RpcName[];
+  const calls = names.map((name) => [name, (request: Record<string, unknown>) => call(name, request)]);
+  return Object.fromEntries(calls) as SigningApi;
 }
 
 export interface HttpApiOptions {
@@ -121,31 +76,22 @@ export interface HttpApi extends SigningApi {
 /** Over HTTP, as ProtoJSON. */
 export function httpApi({ baseUrl, token, onText, timeoutMs = patienceMs() }: HttpApiOptions): HttpApi {
   const ask = async (path: string, body?: JsonValue): Promise<JsonValue> => {
-    let answer: Response;
-    let text: string;
-    try {
-      answer = await fetch(`${typeof baseUrl === 'string' ? baseUrl : baseUrl()}${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      text = await answer.text();
-    } catch (error) {
+    const base = typeof baseUrl === 'string' ? baseUrl : baseUrl();
+    const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { status, text } = await exchange(fetch, `${base}${path}`, { ...sent, token, signal }).catch((error) => {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new CallFailed(0, true, `${path}: ${cause instanceof Error ? cause.message : String(cause)}`);
-    }
+    });
     onText?.(text);
-    if (!answer.ok)
-      throw new CallFailed(answer.status, [503, 504].includes(answer.status), `${path}: ${answer.status} ${text}`);
+    if (status !== 200) throw new CallFailed(status, [503, 504].includes(status), `${path}: ${status} ${text}`);
     return JSON.parse(text) as JsonValue;
   };
-  const methods = api(async ({ path, request, response }, init) =>
-    fromJson(response, await ask(path, toJson(request, create(request, init), { useProtoFieldName: true }))),
-  );
+  const methods = api(async (name, init) => {
+    const { input, output }: Messages = MpcWalletService.method[name];
+    const { path } = operations.signing[name]!;
+    return fromJson(output, await ask(path, toJson(input, create(input, init), { useProtoFieldName: true })));
+  });
   return {
     ...methods,
     publicKeyOf: async (sessionId) => {
@@ -168,27 +114,27 @@ export function grpcApi(address: string, token: string): GrpcApi {
   const connection = new Client(address, credentials.createInsecure());
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token}`);
-  const methods = api(
-    ({ name, request, response }, init) =>
-      new Promise((resolve, reject) => {
-        connection.makeUnaryRequest(
-          `/svc.mesh.v1.MpcWalletService/${name}`,
-          (bytes: Buffer) => bytes,
-          (bytes: Buffer) => bytes,
-          Buffer.from(toBinary(request, create(request, init))),
-          metadata,
-          { deadline: Date.now() + patienceMs() },
-          (error, bytes) => {
-            if (bytes) resolve(fromBinary(response, new Uint8Array(bytes)));
-            else {
-              const code = error?.code ?? grpcStatus.UNKNOWN;
-              const mayRepeat = code === grpcStatus.UNAVAILABLE || code === grpcStatus.DEADLINE_EXCEEDED;
-              reject(new CallFailed(code, mayRepeat, `${name}: ${error?.message ?? 'no response'}`));
-            }
-          },
-        );
-      }),
-  );
+  const methods = api((name, init) => {
+    const { name: rpc, input, output }: Messages = MpcWalletService.method[name];
+    return new Promise((resolve, reject) => {
+      connection.makeUnaryRequest(
+        `/${MpcWalletService.typeName}/${rpc}`,
+        (bytes: Buffer) => bytes,
+        (bytes: Buffer) => bytes,
+        Buffer.from(toBinary(input, create(input, init))),
+        metadata,
+        { deadline: Date.now() + patienceMs() },
+        (error, bytes) => {
+          if (bytes) resolve(fromBinary(output, new Uint8Array(bytes)));
+          else {
+            const code = error?.code ?? grpcStatus.UNKNOWN;
+            const mayRepeat = code === grpcStatus.UNAVAILABLE || code === grpcStatus.DEADLINE_EXCEEDED;
+            reject(new CallFailed(code, mayRepeat, `${rpc}: ${error?.message ?? 'no response'}`));
+          }
+        },
+      );
+    });
+  });
   return { ...methods, connection, close: () => connection.close() };
 }
 

@@ -14,6 +14,7 @@ import { environmentOf, type Place, UpProcess } from '../../clients/testing/up-p
 import { root } from '../cli/support/up-process.ts';
 import { allGone } from './alive.ts';
 import { type GrpcApi, grpcApi, type HttpApi, httpApi } from './client.ts';
+import { RestClient } from './rest.ts';
 import { until } from './until.ts';
 
 export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}` | `nodes-1-${number}`;
@@ -157,6 +158,10 @@ export class TestCluster {
 
   http(token = this.token, onText?: (text: string) => void): HttpApi {
     return httpApi({ baseUrl: () => this.httpUrl, token, onText });
+  }
+
+  get rest(): RestClient {
+    return new RestClient(() => this.httpUrl, this.token);
   }
 
   grpc(token = this.token): GrpcApi {

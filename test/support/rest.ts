@@ -1,4 +1,5 @@
-/** The wallet API as a client calls it: JSON in, JSON out, whatever the status. */
+/** The raw access of tests to the REST API: JSON in, JSON out, whatever the status. `createClient` has a method for each route. */
+import { exchange } from '../../clients/client/exchange.ts';
 import { patienceMs, until } from './until.ts';
 
 export interface RestAnswer<B = Record<string, unknown>> {
@@ -12,14 +13,18 @@ export interface RestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+export type AnyBody = any;
+
 export type RestMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export class RestClient {
-  readonly #baseUrl: string;
+  readonly #baseUrl: () => string;
   readonly #token: string;
 
-  constructor(baseUrl: string, token: string) {
-    this.#baseUrl = baseUrl;
+  /** `baseUrl` as a function: asked at every call, since `up` may take another port when it starts again. */
+  constructor(baseUrl: string | (() => string), token: string) {
+    this.#baseUrl = typeof baseUrl === 'string' ? () => baseUrl : baseUrl;
     this.#token = token;
   }
 
@@ -30,18 +35,12 @@ export class RestClient {
     body?: object,
     { token = this.#token, headers = {} }: RestOptions = {},
   ): Promise<RestAnswer<B>> {
-    const response = await fetch(`${this.#baseUrl}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
+    const answer = await exchange(fetch, `${this.#baseUrl()}${path}`, {
+      ...{ method, token, headers, signal: AbortSignal.timeout(patienceMs()) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(patienceMs()),
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as B };
+    const { status, text } = answer;
+    return { status, headers: answer.headers, body: (text === '' ? {} : JSON.parse(text)) as B };
   }
 
   get<B = Record<string, unknown>>(path: string, options?: RestOptions): Promise<RestAnswer<B>> {

@@ -15,7 +15,7 @@ import type { Running } from './shared-cluster-server.ts';
 /** Without the ways to harm it. `stop` closes this test's connections. */
 export type SharedCluster = Pick<
   TestCluster,
-  'http' | 'grpc' | 'httpUrl' | 'token' | 'ready' | 'dataDir' | 'redisUrl' | 'coordinatorUrl' | 'stop'
+  'http' | 'rest' | 'grpc' | 'httpUrl' | 'token' | 'ready' | 'dataDir' | 'redisUrl' | 'coordinatorUrl' | 'stop'
 >;
 
 /** One that the borrower may kill any process of, but not end. */

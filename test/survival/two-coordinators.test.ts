@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed, httpApi, repeated } from '../support/client.ts';
+import { RestClient } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { askAgain, finishSigning, type Key, makeKey, openSigning } from './support/ceremonies.ts';
@@ -51,9 +52,8 @@ describe.sequential('two coordinators on one Redis', () => {
     const otherUrl = `http://${otherDoor.records('gateway listens')[0]?.http}`;
     const other = { api: httpApi({ baseUrl: otherUrl, token: cluster.token }), ledger };
     // Its link is up before its connections to Redis are.
-    const headers = { authorization: `Bearer ${cluster.token}` };
     await until(
-      async () => (await fetch(`${otherUrl}/v1/wallets`, { headers })).ok,
+      async () => (await new RestClient(otherUrl, cluster.token).get('/v1/wallets')).status === 200,
       () => `a read at the second gateway: ${otherDoor.output}`,
     );
 

@@ -2,9 +2,10 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RoleName } from '../support/cluster.ts';
+import type { AnyBody, RestMethod } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
-import { patienceMs, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 
 let cluster: BorrowedCluster;
 
@@ -13,31 +14,19 @@ beforeAll(async () => {
 }, borrowWithinMs);
 afterAll(() => cluster?.stop());
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
-type Body = any;
-
-async function call(method: string, path: string, body?: object, idempotencyKey = ''): Promise<Body | undefined> {
-  const headers = {
-    authorization: `Bearer ${cluster.ready.token}`,
-    ...(body && { 'content-type': 'application/json' }),
-    ...(idempotencyKey !== '' && { 'idempotency-key': idempotencyKey }),
-  };
+async function call(method: RestMethod, path: string, body?: object, idempotencyKey = ''): Promise<AnyBody> {
+  const headers = idempotencyKey === '' ? {} : { 'idempotency-key': idempotencyKey };
   try {
-    const response = await fetch(`${cluster.httpUrl}${path}`, {
-      method,
-      headers,
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(patienceMs()),
-    });
+    const answer = await cluster.rest.call(method, path, body, { headers, token: cluster.ready.token });
     // 503, or 409 while the request of a gateway that died still holds its key: repeat.
-    return response.ok ? await response.json() : undefined;
+    return answer.status < 300 ? answer.body : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** Repeats the request under its key until it is answered. */
-const insist = (path: string, body: object, key: string): Promise<Body> =>
+const insist = (path: string, body: object, key: string): Promise<AnyBody> =>
   until(() => call('POST', path, body, key), `an answer to ${key}`, 200);
 
 test('every signature is made once, and every vault', async () => {
@@ -45,9 +34,9 @@ test('every signature is made once, and every vault', async () => {
   const making = ['one', 'two', 'three'].map((name) => insist('/v1/vaults', { name, ...terms }, `make-${name}`));
   const dead = await cluster.kill('gateway');
   await cluster.back('gateway', dead);
-  const vaults: readonly Body[] = await Promise.all(making);
+  const vaults: readonly AnyBody[] = await Promise.all(making);
   const listed = await until(() => call('GET', '/v1/vaults'), 'the vaults');
-  expect(listed.vaults.map(({ name }: Body) => name).sort()).toEqual(['one', 'three', 'two']);
+  expect(listed.vaults.map(({ name }: AnyBody) => name).sort()).toEqual(['one', 'three', 'two']);
   const [vault] = vaults;
   const [key] = (await until(() => call('GET', `/v1/vaults/${vault.id}/keys`), 'the keys')).keys;
 
@@ -67,7 +56,7 @@ test('every signature is made once, and every vault', async () => {
     await until(() => answered > before || answered === signing.length, 'signatures between two kills');
     await cluster.back(role, await cluster.kill(role));
   }
-  const signatures: readonly Body[] = await Promise.all(signing);
+  const signatures: readonly AnyBody[] = await Promise.all(signing);
   await cluster.untilHealth('ok');
 
   const publicKey = createPublicKey({ format: 'jwk', key: key.jwk });
@@ -114,7 +103,7 @@ test('a vendor’s order outlives kill -9 of coordinator and node, and completes
   const completions = async () => {
     const page = await call('GET', `/v1/events?limit=100&type=signing.session.completed&after_sequence=${after}`);
     after = page?.events.at(-1)?.sequence ?? after;
-    ids.push(...(page?.events ?? []).map(({ data }: Body) => data.object.session_id));
+    ids.push(...(page?.events ?? []).map(({ data }: AnyBody) => data.object.session_id));
     return ids.includes(session);
   };
   let after = 0;

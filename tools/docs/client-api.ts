@@ -1,11 +1,11 @@
 /**
  * clients/client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which comes
  * from the schemas of the routes and the descriptors of the signing API. So the client matches the gateway, and nothing is
- * written twice. The names of the methods are in client-names.ts.
+ * written twice. A route says the name of its method.
  */
 import { openapiDocument } from '../../gateway/openapi/document.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
-import { clientNames, dryRuns, unnamed } from './client-names.ts';
+import { clientNames, dryRuns, withoutMethod } from './client-names.ts';
 import { restRoutes, sandboxRoutes } from './rest-routes.ts';
 
 export interface Schema {
@@ -63,6 +63,12 @@ export function clientApiModule(): string {
     readonly components: { readonly schemas: Schemas };
   };
   const { schemas } = document.components;
+  const { Error: _, ...described } = schemas;
+  const types = {
+    EveryEvent: commonOf(schemas.Event!, schemas),
+    EveryFault: commonOf(schemas.SandboxFault!.properties!.fault!, schemas),
+    ...described,
+  };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       method: method.toUpperCase(),
@@ -70,7 +76,7 @@ export function clientApiModule(): string {
       operation,
     })),
   );
-  const named = nameAll(operations, schemas);
+  const named = nameAll(operations, clientNames(routes), schemas);
   const groups = [...new Set(named.map(({ name }) => groupOf(name)))];
   return `/** Made from the routes and the proto by "npm run docs". Do not edit: see tools/docs/client-api.ts. */
 import type { CallOptions, Operation } from './contract.ts';
@@ -79,9 +85,8 @@ import type { Pages } from './pages.ts';
 /** Every \`reason_code\` of a receipt of the signing API: docs/reason-codes.md. */
 export type ReasonCode = ${Object.keys(reasonCodes).map(quote).join(' | ')};
 
-${Object.entries(schemas)
-  .filter(([name]) => name !== 'Error')
-  .map(([name, schema]) => declaration(name, schema))
+${Object.entries(types)
+  .map(([name, schema]) => declaration(name, schema, types))
   .join('\n')}
 ${groups.map((group) => groupInterface(group, named, schemas)).join('\n')}
 /** Every operation, by group. */
@@ -95,15 +100,19 @@ ${groups.map((group) => `  ${group}: {\n${table(group, named, schemas)}\n  },`).
 `;
 }
 
-function nameAll(operations: readonly Omit<Named, 'name' | 'query'>[], schemas: Schemas): Named[] {
+function nameAll(
+  operations: readonly Omit<Named, 'name' | 'query'>[],
+  names: Readonly<Record<string, string>>,
+  schemas: Schemas,
+): Named[] {
   const known = new Set(operations.map(({ operation }) => operation.operationId));
-  const stray = [...Object.keys(clientNames), ...unnamed].filter((id) => !known.has(id));
-  if (stray.length > 0) throw new Error(`client-names.ts names operations that do not exist: ${stray.join(', ')}`);
+  const stray = [...Object.keys(names), ...withoutMethod].filter((id) => !known.has(id));
+  if (stray.length > 0) throw new Error(`these operations do not exist: ${stray.join(', ')}`);
   return operations.flatMap((entry) => {
     const { operationId } = entry.operation;
-    if (unnamed.has(operationId)) return [];
-    const name = clientNames[operationId];
-    if (name === undefined) throw new Error(`client-names.ts lacks a name for ${operationId}`);
+    if (withoutMethod.has(operationId)) return [];
+    const name = names[operationId];
+    if (name === undefined) throw new Error(`the route ${operationId} lacks its clientName`);
     const dryRun = dryRuns[operationId];
     if (dryRun === undefined) return [{ ...entry, name }];
     const { parameters = [], responses, ...rest } = entry.operation;
@@ -197,16 +206,46 @@ function resolved(schema: Schema | undefined, schemas: Schemas): Schema | undefi
 
 const refName = (ref: string): string => ref.slice('#/components/schemas/'.length);
 
-function declaration(name: string, schema: Schema): string {
+function declaration(name: string, schema: Schema, types: Schemas): string {
+  const { properties, required } = schema;
+  if (properties === undefined) return `export type ${name} = ${typeOf(schema)};\n`;
+  const base = baseOf(name, schema, types);
+  const inherited = Object.keys(base === undefined ? {} : types[base]!.properties!);
+  const own = Object.fromEntries(Object.entries(properties).filter(([field]) => !inherited.includes(field)));
   const text =
-    schema.properties === undefined
-      ? `export type ${name} = ${typeOf(schema)};\n`
-      : `export interface ${name} ${objectType(schema, '')}\n`;
+    base === undefined
+      ? `export interface ${name} ${objectType(schema, '')}\n`
+      : `export interface ${name} extends ${base} ${objectType({ properties: own, required: required ?? [] }, '')}\n`;
   return terse.test(name) ? text.replace(/^ *\/\*\* .* \*\/\n/gm, '') : text;
 }
 
+/** Fewer common fields may be the same by chance. */
+const inheritedMin = 4;
+
+/** The largest other type with every field of which this one has the same: its interface extends that one. */
+function baseOf(name: string, { properties = {}, required = [] }: Schema, types: Schemas): string | undefined {
+  const has = (field: string, other: Schema): boolean =>
+    JSON.stringify(properties[field]) === JSON.stringify(other.properties?.[field]) &&
+    required.includes(field) === (other.required ?? []).includes(field);
+  const sizeOf = (type: string): number => Object.keys(types[type]?.properties ?? {}).length;
+  return Object.keys(types)
+    .filter((type) => sizeOf(type) >= inheritedMin && sizeOf(type) < Object.keys(properties).length)
+    .filter((type) => terse.test(type) === terse.test(name))
+    .filter((type) => Object.keys(types[type]!.properties!).every((field) => has(field, types[type]!)))
+    .sort((one, other) => sizeOf(other) - sizeOf(one))[0];
+}
+
+/** The fields that all members of a union have. */
+function commonOf({ anyOf = [] }: Schema, schemas: Schemas): Schema {
+  const [first, ...others] = anyOf.map((member) => resolved(member, schemas)!);
+  const isCommon = ([name, field]: [string, Schema]): boolean =>
+    others.every(({ properties }) => JSON.stringify(properties?.[name]) === JSON.stringify(field));
+  const properties = Object.fromEntries(Object.entries(first!.properties!).filter(isCommon));
+  return { properties, required: first!.required!.filter((name) => name in properties) };
+}
+
 /** Types whose fields have no comments here; docs/faults.md and docs/sandbox-api.md have them: the package is to stay small. */
-const terse = /^Sandbox|Fault(Request)?$/;
+const terse = /^Sandbox|Fault(Request|Trigger)?$/;
 
 function typeOf(schema: Schema, indent = ''): string {
   const { $ref, anyOf, const: only, enum: values, type } = schema;

@@ -3,7 +3,6 @@
  * queries and bodies, and the names of the fields of answers. Plain data: reading a scenario loads no route.
  */
 
-import { clientNames } from './client-names.ts';
 import { restRoutes } from './rest-routes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -16,10 +15,7 @@ const words: ReadonlySet<string> = new Set([
 
 export function scenarioOperationsModule(): string {
   const rows = restRoutes()
-    .flatMap((route) => {
-      const name = clientNames[route.operationId];
-      return name === undefined ? [] : [{ name, route }];
-    })
+    .flatMap((route) => (route.clientName === undefined ? [] : [{ name: route.clientName, route }]))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, route }) => {
       const answers = Object.entries(route.responses).flatMap(([status, { schema }]) =>

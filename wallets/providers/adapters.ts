@@ -5,7 +5,7 @@ import { copperAdapter, SimulatedCopper } from './copper/public.ts';
 import { fireblocksAdapter, SimulatedFireblocks } from './fireblocks/public.ts';
 import type { ProviderKind } from './port/kinds.ts';
 import type { ProviderAdapter } from './port/port.ts';
-import { sandboxAdapter } from './sandbox/public.ts';
+import { sandboxAdapter } from './sandbox/adapter.ts';
 import type { CustodianRecords } from './simulated/custodian-records.ts';
 import type { Sleep } from './simulated/latency.ts';
 

@@ -3,7 +3,7 @@ import { bitgoWords } from './bitgo/public.ts';
 import { copperWords } from './copper/public.ts';
 import { fireblocksWords } from './fireblocks/public.ts';
 import type { ProviderKind } from './port/kinds.ts';
-import { sandboxWords } from './sandbox/public.ts';
+import { sandboxWords } from './sandbox/adapter.ts';
 import { CustodianBook } from './simulated/custodian-book.ts';
 import type { CustodianBooks } from './simulated/custodian-books.ts';
 

@@ -1,41 +1,29 @@
 /** The service under load: its health, its processes, its keys. Few calls, none of them measured. */
+import type { Health } from '../../client/generated-api.ts';
+import { type Client, createClient } from '../../client/index.ts';
 import { byProcess, type Pids } from '../measure/processes.ts';
 import type { Curve, Door } from './door.ts';
-import { answered, type HttpClient, httpClient } from './http.ts';
 
-const connections = 8;
 const keyWithinMs = 60_000;
-const keyEveryMs = 100;
 const clockSlackMs = 60_000;
-
-export interface Health {
-  readonly status: string;
-  readonly version: string;
-  readonly nodes_ready: number;
-  readonly nodes_total: number;
-}
-
-interface ProcessView {
-  readonly process: string;
-  readonly pid: number | null;
-}
+/** Of questions that repeat by themselves. */
+const once = { attemptsMax: 1 };
 
 export class Service {
-  readonly client: HttpClient;
+  readonly client: Client;
   readonly #isLocal: boolean;
   /** Keys of this run are newer. The service's clock may be behind this one. */
   readonly #openedAt = new Date(Date.now() - clockSlackMs).toISOString();
 
   constructor(url: string, token: string) {
-    this.client = httpClient(url, token, connections);
+    this.client = createClient({ baseUrl: url, token });
     this.#isLocal = isLoopback(url);
   }
 
   /** undefined: no readable answer. */
   async health(): Promise<Health | undefined> {
     try {
-      // 503 carries the same body: it lists the missing parts.
-      return JSON.parse((await this.client.send('GET', '/v1/health')).text) as Health;
+      return await this.client.service.health(once);
     } catch {
       return undefined;
     }
@@ -45,10 +33,7 @@ export class Service {
   async pids(): Promise<Pids> {
     if (!this.#isLocal) return {};
     try {
-      const { nodes } = answered<{ nodes: readonly ProcessView[] }>(
-        await this.client.send('GET', '/v1/sandbox/nodes'),
-        200,
-      );
+      const nodes = await this.client.sandbox.nodes(once).toArray();
       return byProcess(
         nodes.flatMap(({ process, pid }) => (pid === null ? [] : [{ name: process.replace('/', '-'), pid }])),
       );
@@ -69,35 +54,12 @@ export class Service {
 
   /** Compressed, as the event of the key's completion shows it. */
   async publicKey(sessionId: string): Promise<Uint8Array> {
-    const deadlineMs = performance.now() + keyWithinMs;
-    for (;;) {
-      const event = await this.#completion(sessionId);
-      if (event !== undefined) return Buffer.from(event.data.object.public_key, 'hex');
-      if (performance.now() > deadlineMs) throw new Error(`no event dkg.session.completed of ${sessionId} came`);
-      await new Promise((resolve) => setTimeout(resolve, keyEveryMs));
-    }
+    const query = { resource_id: sessionId, type: 'dkg.session.completed', created_after: this.#openedAt };
+    const read = () => this.client.events.list(query).toArray(1);
+    const [event] = await this.client.waitUntil(read, ({ length }) => length > 0, { deadlineMs: keyWithinMs });
+    if (event?.type !== 'dkg.session.completed') throw new Error(`${sessionId}: its event is of another type`);
+    return Buffer.from(event.data.object.public_key ?? '', 'hex');
   }
-
-  /** Pages may be empty and still have a next page. */
-  async #completion(sessionId: string): Promise<KeyEvent | undefined> {
-    const filter = `resource_id=${sessionId}&type=dkg.session.completed&created_after=${this.#openedAt}`;
-    for (let cursor = ''; ; ) {
-      const answer = await this.client.send('GET', `/v1/events?${filter}${cursor}`);
-      const { events, has_more, next_cursor } = answered<EventPage>(answer, 200);
-      if (events[0] !== undefined || !has_more) return events[0];
-      cursor = `&cursor=${next_cursor}`;
-    }
-  }
-}
-
-interface EventPage {
-  readonly events: readonly KeyEvent[];
-  readonly has_more: boolean;
-  readonly next_cursor: string;
-}
-
-interface KeyEvent {
-  readonly data: { readonly object: { readonly public_key: string } };
 }
 
 /** Of a URL, or of an address such as 127.0.0.1:50051. */

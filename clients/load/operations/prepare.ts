@@ -34,7 +34,8 @@ export async function prepare(
   };
   const door: Door =
     api === 'grpc' ? grpcDoor(target.grpc ?? '', target.token) : restDoor(target.url, target.token, connections);
-  const client = httpClient(target.url, target.token, connections);
+  const { client } = service;
+  const http = httpClient(target.url, target.token, connections);
   const signer = async (curve: Curve) => {
     const walletId = name();
     const publicKey = await service.makeKey(door, curve, walletId);
@@ -44,9 +45,9 @@ export async function prepare(
     sign: () => signer('secp256k1'),
     'sign-ed25519': () => signer('ed25519'),
     key: async () => keyOperation(door, service, name),
-    transfer: () => transferOperation(client, target, name),
-    read: () => readOperation(client),
-    webhook: () => webhookOperation(client),
+    transfer: () => transferOperation(http, client, target, name),
+    read: () => readOperation(http, client),
+    webhook: () => webhookOperation(http, client),
   };
   const operations = new Map<OperationName, Operation>();
   for (const each of names) operations.set(each, await makers[each]());
@@ -55,7 +56,7 @@ export async function prepare(
     close: async () => {
       for (const operation of operations.values()) await operation.close();
       await door.close();
-      await client.close();
+      await http.close();
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Reads of the wallet API: one wallet, and a page of ten, in turn. */
+import type { Client } from '../../client/index.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
 import { type Check, Faults } from '../verdict/check.ts';
 import type { Operation } from './operation.ts';
@@ -6,7 +7,7 @@ import { makeWallets } from './wallets.ts';
 
 const wallets = 10;
 
-export async function readOperation(client: HttpClient): Promise<Operation> {
+export async function readOperation(http: HttpClient, client: Client): Promise<Operation> {
   const made = await makeWallets(client, 'sandbox', wallets);
   const faults = new Faults();
   let turn = 0;
@@ -19,7 +20,7 @@ export async function readOperation(client: HttpClient): Promise<Operation> {
       const endpoint = isPage ? 'GET /v1/wallets?limit=10' : 'GET /v1/wallets/:id';
       const path = isPage ? '/v1/wallets?limit=10' : `/v1/wallets/${wanted}`;
       const text = await observe(endpoint, async () => {
-        const answer = await client.send('GET', path);
+        const answer = await http.send('GET', path);
         if (answer.status !== 200) answered(answer, 200);
         return answer.text;
       });

@@ -2,8 +2,10 @@
  * Transfers of wallets with keys on the cluster: from the order through policy and signature to the chain's confirmation. Each
  * order has an idempotency key, so that the client can repeat it after a lost answer.
  */
+import type { Event, Intent } from '../../client/generated-api.ts';
+import type { Client } from '../../client/index.ts';
 import { failureOf } from '../calls/call-failed.ts';
-import { EventStream, type ServiceEvent } from '../calls/event-stream.ts';
+import { followEvents } from '../calls/event-stream.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
 import type { Target } from '../calls/target.ts';
 import { TransferRecord } from '../verdict/money.ts';
@@ -20,12 +22,12 @@ const endWithinMs = 60_000;
 const settledAtOnce = 8;
 const settleEveryMs = 250;
 
-interface Intent {
-  readonly id: string;
-  readonly status: string;
-}
-
-export async function transferOperation(client: HttpClient, target: Target, name: () => string): Promise<Operation> {
+export async function transferOperation(
+  http: HttpClient,
+  client: Client,
+  target: Target,
+  name: () => string,
+): Promise<Operation> {
   const made = (await makeWallets(client, 'self_hosted', wallets)).map(({ id }) => id);
   const before = await balancesOf(client, made);
   const record = new TransferRecord();
@@ -35,15 +37,15 @@ export async function transferOperation(client: HttpClient, target: Target, name
   const unanswered = new Map<string, string>();
   let turn = 0;
 
-  const stream = await EventStream.open(
+  const stop = await followEvents(
     target.url,
     target.token,
     finals.map((status) => `transaction_intent.${status}`),
     (event) => ended(event),
   );
 
-  function ended({ type, resource, data }: ServiceEvent): void {
-    const intent = data.object as unknown as IntentObject;
+  function ended({ type, resource, data }: Event): void {
+    const intent = data.object as Intent;
     if (!made.includes(intent.wallet_id)) return;
     const status = type.slice('transaction_intent.'.length);
     const { asset, fee } = intent;
@@ -78,7 +80,7 @@ export async function transferOperation(client: HttpClient, target: Target, name
 
   async function order(walletId: string, key: string): Promise<Intent> {
     const body = `{"asset":"ETH","amount":"${amount}","destination":{"address":"${destination}"}}`;
-    const answer = await client.send('POST', `/v1/wallets/${walletId}/transaction-intents`, body, key);
+    const answer = await http.send('POST', `/v1/wallets/${walletId}/transaction-intents`, body, key);
     const intent = answered<Intent>(answer, 201);
     unanswered.delete(key);
     record.accepted(intent.id, walletId, amount);
@@ -121,13 +123,6 @@ export async function transferOperation(client: HttpClient, target: Target, name
       const text = `${unanswered.size} orders never had an answer`;
       return [...checks, { name, holds: false, text, faults: [...unanswered.keys()].slice(0, 10) }];
     },
-    close: () => stream.close(),
+    close: stop,
   };
-}
-
-interface IntentObject {
-  readonly wallet_id: string;
-  readonly asset: string;
-  readonly amount: string;
-  readonly fee: { readonly asset: string; readonly paid: string | null };
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Client } from '../../client/index.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
 import { WebhookRecord } from '../verdict/webhook-record.ts';
 import { pause } from './at-once.ts';
@@ -19,7 +20,7 @@ interface ChangedWallet {
   last: Promise<unknown>;
 }
 
-export async function webhookOperation(client: HttpClient): Promise<Operation> {
+export async function webhookOperation(http: HttpClient, client: Client): Promise<Operation> {
   const record = new WebhookRecord();
   let secret = '';
   const server = createServer((request, response) => {
@@ -33,8 +34,7 @@ export async function webhookOperation(client: HttpClient): Promise<Operation> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const order = JSON.stringify({ url, events: ['wallet.updated'] });
-  const webhook = answered<{ id: string; secret: string }>(await client.send('POST', '/v1/webhooks', order), 201);
+  const webhook = await client.webhooks.create({ url, events: ['wallet.updated'] });
   secret = webhook.secret;
   const made = (await makeWallets(client, 'sandbox', wallets)).map(
     ({ id, version }): ChangedWallet => ({ id, version, last: Promise.resolve() }),
@@ -53,7 +53,7 @@ export async function webhookOperation(client: HttpClient): Promise<Operation> {
     try {
       await observe('PATCH /v1/wallets/:id', async () => {
         const body = JSON.stringify({ metadata: { mark: key } });
-        const view = answered<{ version: number }>(await client.send('PATCH', `/v1/wallets/${wallet.id}`, body), 200);
+        const view = answered<{ version: number }>(await http.send('PATCH', `/v1/wallets/${wallet.id}`, body), 200);
         wallet.version = view.version;
       });
     } catch (error) {
@@ -69,8 +69,7 @@ export async function webhookOperation(client: HttpClient): Promise<Operation> {
   }
 
   async function refresh(wallet: ChangedWallet): Promise<void> {
-    const view = answered<{ version: number }>(await client.send('GET', `/v1/wallets/${wallet.id}`), 200);
-    wallet.version = view.version;
+    wallet.version = (await client.wallets.get(wallet.id)).version;
   }
 
   return {
@@ -87,7 +86,7 @@ export async function webhookOperation(client: HttpClient): Promise<Operation> {
     },
     checks: async () => [record.check()],
     async close() {
-      await client.send('DELETE', `/v1/webhooks/${webhook.id}`).catch(() => undefined);
+      await client.webhooks.delete(webhook.id).catch(() => undefined);
       await stop(server);
     },
   };

@@ -1,13 +1,9 @@
 /** The faults of a scenario, armed during a load by the sandbox's API; and the times of their effects. */
-import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { answered, type HttpClient } from '../calls/http.ts';
-import type { FaultWindow } from '../report/results.ts';
 
-interface FaultView {
-  readonly id: string;
-  readonly state: 'armed' | 'holding' | 'over';
-  readonly trigger_count: number;
-}
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { CreateSandboxFault } from '../../client/generated-api.ts';
+import type { Client } from '../../client/index.ts';
+import type { FaultWindow } from '../report/results.ts';
 
 interface Armed {
   readonly fault: Fault;
@@ -21,11 +17,11 @@ interface Armed {
 const spareS = 120;
 
 export class LoadFaults {
-  readonly #client: HttpClient;
+  readonly #client: Client;
   readonly #clock: { nowMs(): number };
   readonly #armed = new Map<string, Armed>();
 
-  constructor(client: HttpClient, clock: { nowMs(): number }) {
+  constructor(client: Client, clock: { nowMs(): number }) {
     this.#client = client;
     this.#clock = clock;
   }
@@ -34,8 +30,8 @@ export class LoadFaults {
   async arm(faults: readonly Fault[], loadMs: number): Promise<void> {
     const expiresInS = Math.min(86_400, Math.ceil(loadMs / 1000) + spareS);
     for (const fault of faults) {
-      const body = JSON.stringify({ ...fault, expires_in_s: expiresInS });
-      const { id } = answered<FaultView>(await this.#client.send('POST', '/v1/sandbox/faults', body), 201);
+      const body = { ...fault, expires_in_s: expiresInS } as CreateSandboxFault;
+      const { id } = await this.#client.sandbox.createFault(body);
       this.#armed.set(id, { fault, armedMs: this.#clock.nowMs(), beganMs: null, endedMs: null, triggerCount: 0 });
     }
   }
@@ -46,10 +42,10 @@ export class LoadFaults {
    */
   async sample(loadBeganMs: number): Promise<void> {
     if (this.#armed.size === 0) return;
-    const views = await this.#client.send('GET', '/v1/sandbox/faults').then(
-      (answer) => answered<{ faults: readonly FaultView[] }>(answer, 200).faults,
-      () => undefined,
-    );
+    const views = await this.#client.sandbox
+      .faults({ attemptsMax: 1 })
+      .toArray()
+      .catch(() => undefined);
     const atMs = this.#clock.nowMs() - loadBeganMs;
     for (const { id, state, trigger_count: triggerCount } of views ?? []) {
       const armed = this.#armed.get(id);
@@ -69,7 +65,7 @@ export class LoadFaults {
   /** Removes the remaining ones. A missing one is no failure. */
   async end(): Promise<void> {
     for (const id of this.#armed.keys()) {
-      await this.#client.send('DELETE', `/v1/sandbox/faults/${encodeURIComponent(id)}`).catch(() => undefined);
+      await this.#client.sandbox.deleteFault(id).catch(() => undefined);
     }
   }
 

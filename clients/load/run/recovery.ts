@@ -1,5 +1,5 @@
 /** After the load: single operations until they are as fast as before it, and health until every node is ready. */
-import type { Health } from '../calls/service.ts';
+import type { Health } from '../../client/generated-api.ts';
 import { pause } from '../operations/at-once.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Recovery } from '../report/results.ts';

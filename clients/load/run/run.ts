@@ -62,10 +62,9 @@ export async function runLoad(options: RunOptions): Promise<LoadReport> {
   const connections = Math.min(connectionsMax, plan.inFlightMax);
   const prepared = await prepare([...plan.mix.keys()], plan.api, target, service, connections);
   try {
-    return await new Run(options, service, prepared.operations, health.version).report();
+    return await new Run(options, service, prepared.operations, health.version ?? 'unknown').report();
   } finally {
     await prepared.close();
-    await service.client.close();
   }
 }
 

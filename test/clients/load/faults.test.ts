@@ -1,6 +1,6 @@
 /** The times of faults in a load report: a faulty service answers late, and what it says late happened before. */
 import { expect, test } from 'vitest';
-import type { HttpClient } from '../../../clients/load/calls/http.ts';
+import { createClient } from '../../../clients/client/index.ts';
 import { LoadFaults } from '../../../clients/load/run/faults.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 
@@ -12,14 +12,14 @@ interface Said {
 /** The load begins at 1,000. Every answer takes `answersMs`; `said`: of the fault, by the time of the answer since that. */
 async function windowOf(fault: Fault, answersMs: number, askedMs: readonly number[], said: (atMs: number) => Said) {
   let nowMs = 1_000;
-  const client: HttpClient = {
-    send: async (method) => {
-      if (method === 'POST') return { status: 201, text: JSON.stringify({ id: 'f' }), headers: {} };
+  const client = createClient({
+    baseUrl: 'http://service',
+    fetch: async (_, init) => {
+      if (init?.method === 'POST') return Response.json({ id: 'f' }, { status: 201 });
       nowMs += answersMs;
-      return { status: 200, text: JSON.stringify({ faults: [{ id: 'f', ...said(nowMs - 1_000) }] }), headers: {} };
+      return Response.json({ faults: [{ id: 'f', ...said(nowMs - 1_000) }], has_more: false, next_cursor: null });
     },
-    close: async () => undefined,
-  };
+  });
   const faults = new LoadFaults(client, { nowMs: () => nowMs });
   await faults.arm([fault], 10_000);
   for (const atMs of askedMs) {

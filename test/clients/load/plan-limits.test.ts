@@ -1,6 +1,6 @@
 /** The limits of a load plan on both sides of each, durations, and how a run finds that the service has recovered. */
 import { describe, expect, test } from 'vitest';
-import type { Health } from '../../../clients/load/calls/service.ts';
+import type { Health } from '../../../clients/client/generated-api.ts';
 import { durationMs, planProblems } from '../../../clients/load/plan/limits.ts';
 import { endpointsOf, type LoadPlan, planDefaults, planLimits, type Stage } from '../../../clients/load/plan/plan.ts';
 import type { Threshold } from '../../../clients/load/plan/threshold.ts';

@@ -20,6 +20,7 @@ import {
 } from '../../../clients/testing/index.ts';
 import { makeOwnFolder } from '../../../clients/testing/own-folder.ts';
 import { isAlive } from '../../support/alive.ts';
+import { RestClient } from '../../support/rest.ts';
 import { isThorough } from '../../support/thorough.ts';
 import { patienceMs } from '../../support/until.ts';
 
@@ -161,13 +162,8 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
   describe.runIf(kind === 'live')('from outside', () => {
     test('tells where it is and what to show it; the second principal’s approval counts', async () => {
       const post = async (path: string, body: object, token = custody.token) => {
-        const response = await fetch(`${custody.url}${path}`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        });
-        const answer = (await response.json()) as { readonly id: string; readonly status?: string };
-        return { code: response.status, ...answer };
+        const answer = await new RestClient(custody.url, token).post<{ id: string; status?: string }>(path, body);
+        return { code: answer.status, ...answer.body };
       };
       const rules = [{ id: 'two-people', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }];
       expect(await post('/v1/policies', { name: 'two-people', rules })).toMatchObject({ code: 201 });

@@ -9,15 +9,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startLiveProcess } from '../../../clients/testing/live-process.ts';
 import type { ReadyLine } from '../../../clients/testing/ready-line.ts';
+import { exampleIds } from '../../../gateway/api/examples.ts';
 import type { Route } from '../../../gateway/api/route.ts';
 import { isIdempotent } from '../../../gateway/api/route-table.ts';
 import { compileSchema } from '../../../gateway/api/validate.ts';
-import { bodyExamples, exampleIds } from '../../../gateway/openapi/body-examples.ts';
 import { restRoutes } from '../../../tools/docs/rest-routes.ts';
 import { eventTypes } from '../../../wallets/delivery/events/types.ts';
 import { startService } from '../../simulation/embedded/support/service.ts';
+import { RestClient, type RestMethod } from '../../support/rest.ts';
 import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
+import { bodyExamples } from './support/body-examples.ts';
 import { type Document, inline, resolve } from './support/document.ts';
 
 type Body = Record<string, unknown>;
@@ -42,17 +44,10 @@ async function call(
   token = ready.token,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const response = await fetch(`${ready.http}${path}`, {
-    method,
-    headers: {
-      ...{ authorization: `Bearer ${token}`, ...headers },
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const replayed = response.headers.get('idempotent-replayed') === 'true';
-  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Body), replayed };
+  const api = new RestClient(ready.http, token);
+  const answer = await api.call<Body>(method as RestMethod, path, body as object | undefined, { headers });
+  const replayed = answer.headers.get('idempotent-replayed') === 'true';
+  return { status: answer.status, body: answer.body, replayed };
 }
 
 /** The operation's answer is lost after its effect; the client asks again, twice, and gets that answer. */

@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../core/actors/live/ports.ts';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import type { FieldIssue } from '../../../gateway/api/errors/service-error.ts';
+import { exampleIds } from '../../../gateway/api/examples.ts';
 import { plannedModules } from '../../../gateway/api/modules.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
-import { bodyExamples, exampleIds } from '../../../gateway/openapi/body-examples.ts';
 import { FakeControl, FakeSessions } from '../../support/fake-control.ts';
 import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
+import { bodyExamples } from './support/body-examples.ts';
 
 const token = newToken('sandbox', systemRandom);
 const wrongValues: readonly unknown[] = ['nope nope', -1, '9'.repeat(40)];

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunEventJson } from '../../../scenarios/faults/recording-json.ts';
 import { nodeWaits } from '../../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../../support/cluster.ts';
+import type { AnyBody, RestMethod } from '../../support/rest.ts';
 import { SpanCollector } from '../../support/span-collector.ts';
 import { until } from '../../support/until.ts';
 
@@ -28,23 +29,10 @@ afterAll(async () => {
   await Promise.all([cluster.stop(), collector.stop()]);
 });
 
-interface Answer {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, looked at by the tests.
-  readonly body: any;
-}
+const api = (method: RestMethod, path: string, body?: object) =>
+  cluster.rest.call<AnyBody>(method, path, method === 'GET' ? undefined : (body ?? {}));
 
-async function api(method: string, path: string, body?: object): Promise<Answer> {
-  const response = await fetch(`${cluster.httpUrl}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${cluster.token}`, 'content-type': 'application/json' },
-    ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
-}
-
-const sandbox = async (method: string, path: string, body?: object) => {
+const sandbox = async (method: RestMethod, path: string, body?: object) => {
   const answer = await api(method, `/v1/sandbox${path}`, body);
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
   return answer.body;
@@ -100,16 +88,9 @@ describe.sequential('metrics and traces', () => {
   test('a signature is one trace, from the client’s traceparent through gateway and coordinator to the nodes', async () => {
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const session = await initiate();
-    const response = await fetch(`${cluster.httpUrl}/v1/signing/share`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${cluster.ready.token}`,
-        'content-type': 'application/json',
-        traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
-      },
-      body: JSON.stringify({ signing_session_id: session }),
-    });
-    expect(response.status).toBe(200);
+    const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+    const answer = await cluster.rest.post('/v1/signing/share', { signing_session_id: session }, { headers });
+    expect(answer.status).toBe(200);
     const mine = () => collector.spans.filter((span) => span.traceId === traceId);
     const named = (name: string) => mine().filter((span) => span.name === name);
     await until(() => named('partialRequest').length >= 3 && named('request').length === 1, 'the spans');

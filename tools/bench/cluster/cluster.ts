@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { builtFile } from '../../../cli/common/built.ts';
 import { errorText, Failure } from '../../../cli/common/failure.ts';
 import { readRecord } from '../../../cli/common/process-identity.ts';
+import { type Client, createClient } from '../../../clients/client/index.ts';
 import type { Curve } from '../../../clients/load/calls/door.ts';
 import type { Key } from '../../../clients/load/verdict/signatures.ts';
 import { type LiveProcess, startLiveProcess } from '../../../clients/testing/live-process.ts';
@@ -65,6 +66,11 @@ export class BenchCluster {
     return `redis://:${password}@127.0.0.1:${port}`;
   }
 
+  /** For what is not measured. */
+  get client(): Client {
+    return createClient({ baseUrl: this.httpUrl, token: this.token });
+  }
+
   get token(): string {
     return this.#live.ready.token;
   }
@@ -85,19 +91,14 @@ export class BenchCluster {
 
   /** Of a created key, from its session in the sandbox. */
   async publicKeyOf(sessionId: string): Promise<Uint8Array> {
-    const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${sessionId}`, {
-      headers: { authorization: `Bearer ${this.token}` },
-      signal: AbortSignal.timeout(5000),
-    });
-    const { public_key: publicKey } = (await response.json()) as { readonly public_key?: string | null };
-    if (!publicKey) throw new Error(`the sandbox shows no public key of ${sessionId}: HTTP ${response.status}`);
+    const { public_key: publicKey } = await this.client.sandbox.session(sessionId);
+    if (!publicKey) throw new Error(`the sandbox shows no public key of ${sessionId}`);
     return Buffer.from(publicKey, 'hex');
   }
 
   /** The status of health: "ok" when every node is ready. */
   async health(): Promise<string> {
-    const response = await fetch(`${this.httpUrl}/v1/health`, { signal: AbortSignal.timeout(5000) });
-    return ((await response.json()) as { status: string }).status;
+    return (await this.client.service.health({ deadlineMs: 5000 })).status;
   }
 
   stop(): Promise<void> {

@@ -3,7 +3,9 @@
  * webhook's backlog, and the time from a change to its receipt on an idle service.
  */
 
-import { type HttpClient, httpClient } from '../../../clients/load/calls/http.ts';
+import type { Client } from '../../../clients/client/index.ts';
+import { httpClient } from '../../../clients/load/calls/http.ts';
+import { makeWallets } from '../../../clients/load/operations/wallets.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import type { DrainRate, EventPhase, Phase } from '../report/results.ts';
 import { Receiver } from './receiver.ts';
@@ -26,12 +28,14 @@ const wallets = 16;
 export async function eventPhases(cluster: BenchCluster, options: EventBenchOptions): Promise<EventBenchResult> {
   const { phase, say } = options;
   const callers = Math.max(...options.inFlight);
-  const client = httpClient(cluster.httpUrl, cluster.token, callers);
+  const { client } = cluster;
+  const http = httpClient(cluster.httpUrl, cluster.token, callers);
   const receiver = await Receiver.start();
   const hanging = await Receiver.start(true);
   try {
-    const changed = await changeableWallets(client);
-    const webhook = await made(client, '/v1/webhooks', { url: receiver.url, events: ['wallet.updated'] });
+    const made = await makeWallets(client, 'sandbox', wallets);
+    const changed = made.map(({ id }): Changeable => ({ id, version: 1, last: Promise.resolve() }));
+    const webhook = await client.webhooks.create({ url: receiver.url, events: ['wallet.updated'] });
     let turn = 0;
     const change = async (after: (id: string, version: number) => Promise<void>) => {
       turn += 1;
@@ -42,7 +46,7 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
         wallet.version += 1;
         const arrived = after(wallet.id, wallet.version);
         const body = JSON.stringify({ metadata: { mark } });
-        const { status, text } = await client.send('PATCH', `/v1/wallets/${wallet.id}`, body);
+        const { status, text } = await http.send('PATCH', `/v1/wallets/${wallet.id}`, body);
         if (status !== 200) throw new Error(`HTTP ${status} ${text.slice(0, 200)}`);
         await arrived;
       });
@@ -56,7 +60,7 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
       change((id, version) => receiver.arrival(id, version)),
     );
     phases.push({ name: 'from a change to its receipt', ...alone });
-    await made(client, '/v1/webhooks', { url: hanging.url, events: ['wallet.updated'] });
+    await client.webhooks.create({ url: hanging.url, events: ['wallet.updated'] });
     const besideName = 'the same, beside a webhook that hangs';
     const beside = await phase(besideName, 1, () => change((id, version) => receiver.arrival(id, version)));
     phases.push({ name: besideName, ...beside });
@@ -71,7 +75,7 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
     return { phases, drain, faults };
   } finally {
     await Promise.all([receiver.stop(), hanging.stop()]);
-    await client.close();
+    await http.close();
   }
 }
 
@@ -81,27 +85,13 @@ interface Changeable {
   last: Promise<unknown>;
 }
 
-async function changeableWallets(client: HttpClient): Promise<Changeable[]> {
-  const connection = await made(client, '/v1/providers/connect', { type: 'sandbox', name: 'events', credentials: {} });
-  const order = { name: 'events', provider_connection_id: connection.id, network: 'eip155:11155111' };
-  const all = await Promise.all(Array.from({ length: wallets }, () => made(client, '/v1/wallets', order)));
-  return all.map(({ id }) => ({ id, version: 1, last: Promise.resolve() }));
-}
-
-async function made(client: HttpClient, path: string, body: object): Promise<{ readonly id: string }> {
-  const { status, text } = await client.send('POST', path, JSON.stringify(body));
-  if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 300)}`);
-  return JSON.parse(text) as { id: string };
-}
-
 /** The webhook's pending events and deliveries. */
-async function behind(client: HttpClient, webhookId: string): Promise<number> {
-  const { text } = await client.send('GET', `/v1/webhooks/${webhookId}`);
-  const { queue } = JSON.parse(text) as { queue: Readonly<Record<'outstanding' | 'retrying' | 'behind', number>> };
+async function behind({ webhooks }: Client, webhookId: string): Promise<number> {
+  const { queue } = await webhooks.get(webhookId);
   return queue.outstanding + queue.retrying + queue.behind;
 }
 
-async function drained(client: HttpClient, webhookId: string, receiver: Receiver): Promise<DrainRate> {
+async function drained(client: Client, webhookId: string, receiver: Receiver): Promise<DrainRate> {
   const beganMs = performance.now();
   const before = receiver.received;
   while ((await behind(client, webhookId)) > 0) {

@@ -183,11 +183,11 @@ class Flat {
   }
 
   async #archive(): Promise<FlatCost> {
-    const wallets = await makeWallets(this.#client, 'self_hosted', archived);
+    const { client } = this.#cluster;
+    const wallets = await makeWallets(client, 'self_hosted', archived);
     return this.#measure('archive a wallet', async () => {
       for (const { id } of wallets) {
-        const { status, text } = await this.#client.send('POST', `/v1/wallets/${id}/archive`, '{"reason":"bench"}');
-        if (status >= 300) throw new Error(`flat: archive: HTTP ${status}: ${text}`);
+        await client.wallets.archive(id, { reason: 'bench' });
       }
       return archived;
     });

@@ -9,6 +9,7 @@ import { builtFile } from '../../../cli/common/built.ts';
 import { failureOf } from '../../../clients/load/calls/call-failed.ts';
 import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
 import { cpuSeconds, memory } from '../../../clients/load/measure/processes.ts';
+import { makeWallets } from '../../../clients/load/operations/wallets.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { runLoad } from '../load/load.ts';
 import { type Answered, type OpenResult, openLoad, type Percentiles, percentiles } from './open-load.ts';
@@ -57,21 +58,11 @@ export async function overloadPhases(
   const client = plainClient(cluster.httpUrl, cluster.token, connectionsMax);
   const grpc = grpcDoor(cluster.grpcAddress, cluster.token);
   const post = (path: string, body: object) => client.post(path, JSON.stringify(body), randomUUID());
-  const made = async (path: string, body: object): Promise<string> => {
-    const { status, text } = await post(path, body);
-    if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 200)}`);
-    return (JSON.parse(text) as { id: string }).id;
-  };
-  const connection = await made('/v1/providers/connect', { type: 'self_hosted', name: 'bench', credentials: {} });
-  const wallets: string[] = [];
-  for (let count = 0; count < 8; count += 1) {
-    const fields = { name: `w${count}`, provider_connection_id: connection, network: 'eip155:11155111' };
-    wallets.push(await made('/v1/wallets', fields));
-  }
+  const wallets = await makeWallets(cluster.client, 'self_hosted', 8);
   let turn = 0;
   const transfer = () => {
     turn += 1;
-    const path = `/v1/wallets/${wallets[turn % wallets.length]}/transaction-intents`;
+    const path = `/v1/wallets/${wallets[turn % wallets.length]!.id}/transaction-intents`;
     return post(path, { asset: 'ETH', amount: '0.00001', destination: { address: destination } });
   };
   const { walletId } = cluster.key('secp256k1');

@@ -14,7 +14,7 @@ import { jobType } from '../../../wallets/companions/recon/job-record.ts';
 import { JobRunner } from '../../../wallets/companions/recon/runner.ts';
 import { type IntentRecord, intentType } from '../../../wallets/custody/intents/record.ts';
 import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
-import { sandboxWords } from '../../../wallets/providers/sandbox/public.ts';
+import { sandboxWords } from '../../../wallets/providers/sandbox/adapter.ts';
 import { CustodianBook } from '../../../wallets/providers/simulated/custodian-book.ts';
 import type { BookRow, NamedRow, Settlement } from '../../../wallets/providers/simulated/custodian-books.ts';
 import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';

@@ -7,13 +7,14 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
-import { type HttpClient, httpClient } from '../../../clients/load/calls/http.ts';
+import type { Intent, Wallet } from '../../../clients/client/generated-api.ts';
+import { answered, type HttpClient, httpClient } from '../../../clients/load/calls/http.ts';
+import { makeWallets } from '../../../clients/load/operations/wallets.ts';
 import { systemPorts } from '../../../core/actors/live/ports.ts';
 import { hashToken, newToken, tenantOfHash } from '../../../gateway/auth/token-format.ts';
 import { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import type { Phase, WalletPhase } from '../report/results.ts';
-import { evm, post } from './calls.ts';
 import { IntentFollower } from './follow.ts';
 import { mint, treasury, vaultSigner } from './modules.ts';
 import { seedWallets } from './seed.ts';
@@ -61,26 +62,26 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
   const made: string[] = [];
   const create = async (wallet: string) => {
     const body = `{"asset":"ETH","amount":"0.00001","destination":{"address":"${destination}"}}`;
-    const intent = await post(acting, `/v1/wallets/${wallet}/transaction-intents`, body);
-    if (intent.status !== 'approved') throw new Error(`an intent is ${String(intent.status)}`);
+    const intent = answered<Intent>(await acting.send('POST', `/v1/wallets/${wallet}/transaction-intents`, body), 201);
+    if (intent.status !== 'approved') throw new Error(`an intent is ${intent.status}`);
     made.push(intent.id);
     return intent.id;
   };
-  const sandboxWallets = await walletsOf(acting, 'sandbox');
+  const sandboxWallets = await makeWallets(cluster.client, 'sandbox', walletsSigning);
   await measure('create an intent (sandbox provider)', inFlight, async () => {
-    await create(next(sandboxWallets));
+    await create(next(sandboxWallets).id);
   });
-  const ownWallets = await walletsOf(acting, 'self_hosted');
+  const ownWallets = await makeWallets(cluster.client, 'self_hosted', walletsSigning);
   await measure('an intent to its provider_tx_id (self_hosted)', inFlight, async () => {
-    await follower.providerTook(await create(next(ownWallets)));
+    await follower.providerTook(await create(next(ownWallets).id));
   });
   const faults = await endingFaults(follower, made);
 
-  const sign = await vaultSigner(acting);
+  const sign = await vaultSigner(cluster.client, acting);
   await measure('sign a message of a vault (FROST Ed25519)', inFlight, sign);
-  await measure('a mint until it is signed', inFlight, await mint(acting, follower, next(ownWallets)));
+  await measure('a mint until it is signed', inFlight, await mint(cluster.client, acting, follower, next(ownWallets)));
   await follower.close();
-  const { plan, execute } = await treasury(acting, next(sandboxWallets));
+  const { plan, execute } = await treasury(cluster.client, acting, next(sandboxWallets).id);
   await measure('plan a rebalance', inFlight, plan);
   await measure('a rebalance to its end (sandbox provider)', [1], execute);
   await acting.close();
@@ -88,7 +89,7 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
 }
 
 let turn = 0;
-function next(wallets: readonly string[]): string {
+function next(wallets: readonly Wallet[]): Wallet {
   turn += 1;
   return wallets[turn % wallets.length]!;
 }
@@ -111,17 +112,6 @@ async function tenantWith(cluster: BenchCluster, wallets: number, callers: numbe
   } finally {
     redis.disconnect();
   }
-}
-
-/** Wallets that can pay: those of a sandbox connection, or new ones on the cluster. */
-async function walletsOf(client: HttpClient, kind: 'sandbox' | 'self_hosted'): Promise<string[]> {
-  const connection = await post(client, '/v1/providers/connect', `{"type":"${kind}","name":"bench","credentials":{}}`);
-  const wallets: string[] = [];
-  for (let count = 0; count < walletsSigning; count += 1) {
-    const body = JSON.stringify({ name: `bench ${count}`, provider_connection_id: connection.id, network: evm });
-    wallets.push((await post(client, '/v1/wallets', body)).id);
-  }
-  return wallets;
 }
 
 async function read(client: HttpClient, path: string): Promise<void> {

@@ -27,6 +27,7 @@ const listModules = (deps: AccessDeps) =>
     method: 'GET',
     path: '/v1/modules',
     operationId: 'listModules',
+    clientName: 'modules.list',
     summary: 'List the modules, their maturity, and this tenant’s access',
     scope: 'modules:read',
     limitClass: 'reads',
@@ -45,6 +46,8 @@ const requestAccess = (deps: AccessDeps) =>
     method: 'POST',
     path: '/v1/modules/:module/access-requests',
     operationId: 'requestModuleAccess',
+    clientName: 'modules.requestAccess',
+    example: { reason: 'keys for the settlement service' },
     summary: 'Ask for access to a module that is PLANNED, in a sandbox',
     description:
       'The gateway grants it at once, unless the operator decides. A pending request is returned again; a decided one is replaced.',

@@ -2,10 +2,12 @@
  * /v1/sandbox/provider-connections/:id/drift: makes a sandbox's provider report something other than it did, so that
  * reconciliation has something to find. Only a sandbox mounts it; it changes only the reports to the caller's own tenant.
  */
+
 import Type, { type Static } from 'typebox';
 import type { Timers } from '../../../core/actors/contract.ts';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { exampleIds } from '../../../gateway/api/examples.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, Id, ListOf, Nullable, OneOf, PathId, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
@@ -72,6 +74,8 @@ export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps
       ...shared,
       method: 'POST',
       operationId: 'addReconDrift',
+      clientName: 'sandbox.addDrift',
+      example: { kind: 'extra', wallet_id: exampleIds.wallet, amount: '0.5' },
       summary: 'Make a sandbox provider’s statements differ from its transfers',
       description:
         'Applies to the named transfer, or to the newest movement of the wallet. Statements and balances of the wallet show the drift until it is removed; the custodian’s book and the chain do not change.',
@@ -91,6 +95,7 @@ export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps
       ...shared,
       method: 'GET',
       operationId: 'listReconDrifts',
+      clientName: 'sandbox.drifts',
       summary: 'List the drifts of a connection',
       description: 'Lists all of them in one page.',
       scope: 'recon:read',
@@ -105,6 +110,7 @@ export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps
       ...shared,
       method: 'DELETE',
       operationId: 'removeReconDrifts',
+      clientName: 'sandbox.removeDrifts',
       summary: 'Remove the drifts of a connection',
       scope: 'recon:write',
       limitClass: 'writes',

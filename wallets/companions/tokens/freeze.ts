@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
-import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
+import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.ts';
 import { merge, update } from '../../store/changes.ts';
 import { tokenChange } from './effects.ts';
 import { findToken } from './find.ts';

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
-import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
+import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.ts';
 import {
   draftOf,
   evaluateOperation,

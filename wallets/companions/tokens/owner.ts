@@ -3,7 +3,7 @@
  * signing guards the checked values and reserves the backing until the order ends. So no two orders use the same part of cap or
  * reserve, and a refused order has signed nothing.
  */
-import { tokenAssetId } from '../../custody/assets/public.ts';
+import { tokenAssetId } from '../../custody/assets/token-assets.ts';
 import type { IntentOwner, SigningLeave } from '../../custody/intents/public.ts';
 import { merge } from '../../store/changes.ts';
 import type { TenantStore } from '../../store/contract.ts';

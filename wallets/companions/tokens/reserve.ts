@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import type { FieldIssue } from '../../../gateway/api/errors/service-error.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
-import { findAsset } from '../../custody/assets/public.ts';
+import { findAsset } from '../../custody/assets/token-assets.ts';
 import { findWallet } from '../../custody/intents/public.ts';
 import { walletType } from '../../custody/wallets/public.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';

@@ -1,4 +1,5 @@
 /** The routes of token operations. */
+import { exampleIds, exampleNetwork, exampleReceiver } from '../../../gateway/api/examples.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { type Route, route } from '../../../gateway/api/route.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
@@ -25,6 +26,7 @@ import {
 } from './schemas.ts';
 import { orderView, tokenView } from './view.ts';
 
+const exampleReserve = { type: 'wallet', asset: 'USDC', wallet_id: exampleIds.wallet };
 const tag = 'Token operations';
 const reads = { tag, scope: 'tokens:read', limitClass: 'reads' } as const;
 const writes = { tag, scope: 'tokens:write', limitClass: 'writes' } as const;
@@ -40,6 +42,15 @@ function ofTokens(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens',
       operationId: 'createToken',
+      clientName: 'tokens.create',
+      example: {
+        symbol: 'GOLD',
+        name: 'Vaulted gold',
+        network: exampleNetwork,
+        decimals: 6,
+        supply_cap: '1000000',
+        issuer_wallet_id: exampleIds.wallet,
+      },
       summary: 'Issue a token: its contract is deployed from the issuer’s wallet',
       description:
         'The deployment is a transaction intent of the wallet, under its policies. The token is `active` when that is completed.',
@@ -53,6 +64,7 @@ function ofTokens(deps: TokenDeps): readonly Route[] {
       method: 'GET',
       path: '/v1/tokens',
       operationId: 'listTokens',
+      clientName: 'tokens.list',
       summary: 'List tokens, newest first',
       query: TokenQuery,
       responses: { 200: { schema: TokenList, description: 'a page of tokens' } },
@@ -78,6 +90,7 @@ function ofTokens(deps: TokenDeps): readonly Route[] {
       method: 'GET',
       path: '/v1/tokens/:id',
       operationId: 'getToken',
+      clientName: 'tokens.get',
       summary: 'Read a token and its supply',
       params: TokenParams,
       responses: { 200: { schema: Token, description: 'the token' } },
@@ -93,6 +106,8 @@ function ofTokens(deps: TokenDeps): readonly Route[] {
         method: 'POST',
         path: `/v1/tokens/:id/${verb}`,
         operationId: `${verb}Token`,
+        clientName: `tokens.${verb}`,
+        example: { reason: verb === 'freeze' ? 'the custodian of the gold is being replaced' : 'replaced' },
         summary: verb === 'freeze' ? 'Freeze a token: stop its mints, redemptions and transfers' : 'Unfreeze a token',
         description: `Changes nothing if the token is already ${verb === 'freeze' ? 'frozen' : 'active'}.`,
         params: TokenParams,
@@ -113,6 +128,8 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/mint',
       operationId: 'mintToken',
+      clientName: 'tokens.mint',
+      example: { amount: '250', destination: { address: exampleReceiver }, reserve_reference: exampleReserve },
       loadClass: 'transfers',
       summary: 'Order a mint: units for an address, backed by a reserve',
       description:
@@ -128,6 +145,8 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/redeem',
       operationId: 'redeemToken',
+      clientName: 'tokens.redeem',
+      example: { amount: '1', source: { wallet_id: exampleIds.wallet }, reserve_reference: exampleReserve },
       loadClass: 'transfers',
       summary: 'Order a redemption: units of a wallet are burnt',
       description:
@@ -143,6 +162,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'GET',
       path: '/v1/tokens/:id/orders',
       operationId: 'listTokenOrders',
+      clientName: 'tokens.orders',
       summary: 'List the orders of a token, newest first',
       params: TokenParams,
       query: OrderQuery,
@@ -170,6 +190,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'GET',
       path: '/v1/tokens/:id/orders/:orderId',
       operationId: 'getTokenOrder',
+      clientName: 'tokens.order',
       summary: 'Read an order',
       params: OrderParams,
       responses: { 200: { schema: TokenOrder, description: 'the order' } },
@@ -181,6 +202,8 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/orders/:orderId/approve',
       operationId: 'approveTokenOrder',
+      clientName: 'tokens.approveOrder',
+      example: { decision: 'approve', comment: 'the reserve statement is in' },
       summary: 'Approve or reject an order that awaits approval',
       description:
         'The order is approved when it has the number of approvals that its policy requires; one rejection ends it. The initiator has no vote. A repeated vote changes nothing.',
@@ -197,6 +220,8 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/orders/:orderId/cancel',
       operationId: 'cancelTokenOrder',
+      clientName: 'tokens.cancelOrder',
+      example: { reason: 'ordered twice' },
       summary: 'Cancel an order before its signing begins',
       params: OrderParams,
       body: ReasonBody,

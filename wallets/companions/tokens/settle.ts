@@ -5,7 +5,7 @@
 import type { Ports } from '../../../core/actors/contract.ts';
 import type { Reporter } from '../../../gateway/api/event.ts';
 import { newId } from '../../../proto/ids.ts';
-import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
+import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.ts';
 import { type IntentRecord, intentType, isFinal as isOver, receiptOf } from '../../custody/intents/public.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import { merge, remove, update } from '../../store/changes.ts';

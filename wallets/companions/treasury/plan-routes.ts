@@ -2,8 +2,10 @@
  * The routes of plans. In a plan only its status and its trades' statuses change. The strategy's autonomy determines which
  * callers may execute it; stale plans cannot be executed.
  */
+
 import Type, { type Static } from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { exampleIds } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
@@ -49,6 +51,8 @@ const rebalance = (deps: PlanDeps) =>
     method: 'POST',
     path: '/v1/treasury/rebalance',
     operationId: 'rebalance',
+    clientName: 'treasury.rebalance',
+    example: { strategy_id: exampleIds.strategy, dry_run: true },
     summary: 'Plan the trades that bring a strategy back to its targets',
     description:
       'Trades follow only from holdings, prices and constraints, or from a `proposal` that must meet the same constraints: the service calls no model. With `dry_run: false` the plan is executed at once (autonomy `within_policy`) or waits for another person (`human_approval`). Execution creates only transaction intents.',
@@ -119,6 +123,7 @@ const listPlans = route({
   method: 'GET',
   path: '/v1/treasury/plans',
   operationId: 'listPlans',
+  clientName: 'treasury.plans',
   summary: 'List the plans',
   scope: 'treasury:read',
   limitClass: 'reads',
@@ -149,6 +154,7 @@ const getPlan = (deps: PlanDeps) =>
     method: 'GET',
     path: '/v1/treasury/plans/:id',
     operationId: 'getPlan',
+    clientName: 'treasury.plan',
     summary: 'Read a plan, and the changes since it was made',
     scope: 'treasury:read',
     limitClass: 'reads',
@@ -170,6 +176,7 @@ const executeRoute = (deps: PlanDeps) =>
     method: 'POST',
     path: '/v1/treasury/plans/:id/execute',
     operationId: 'executePlan',
+    clientName: 'treasury.executePlan',
     summary: 'Have a plan executed',
     description:
       'As the strategy’s autonomy allows: `advisory` never; `human_approval` by another person than the one who asked for the plan, with the scope `intents:approve`; `within_policy` by any caller with this scope. 409 when prices or balances have moved since.',
@@ -216,6 +223,7 @@ const cancelPlan = route({
   method: 'POST',
   path: '/v1/treasury/plans/:id/cancel',
   operationId: 'cancelPlan',
+  clientName: 'treasury.cancelPlan',
   summary: 'Cancel a plan before its execution',
   description: 'Repeating it changes nothing. The transfers of a plan that is being executed are cancelled one by one.',
   scope: 'treasury:write',

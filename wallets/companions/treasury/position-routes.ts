@@ -22,6 +22,7 @@ const listPositions = (deps: Pick<PlanningDeps, 'prices'>) =>
     method: 'GET',
     path: '/v1/treasury/positions',
     operationId: 'listPositions',
+    clientName: 'treasury.positions',
     summary: 'List what the strategies’ wallets hold, at the present prices, and its drift',
     description:
       'Covers one strategy, or all active ones. Amounts are spendable amounts. Assets without a target do not count.',

@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { eventOf } from '../../../gateway/api/event.ts';
+import { exampleIds } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, OneOf, PathId, pageQuery, WholeNumberText } from '../../../gateway/api/schema-kit.ts';
@@ -26,6 +27,17 @@ import {
 import { venueWalletIds } from './venue-account.ts';
 import { strategyView } from './view.ts';
 
+const exampleStrategy = {
+  name: 'half and half',
+  wallet_ids: [exampleIds.wallet],
+  targets: [
+    { asset: 'ETH', weight_bps: 5000, band_bps: 300 },
+    { asset: 'USDC', weight_bps: 5000, band_bps: 300 },
+  ],
+  constraints: { min_trade_usd: '100', cash_floor: { asset: 'USDC', amount: '2000' }, cooldown_s: 3600 },
+  autonomy: 'human_approval',
+};
+
 const shared = { tag: 'AI treasury' } as const;
 const params = Closed({ id: PathId('id of the strategy') });
 type Body = Static<typeof StrategyBody>;
@@ -44,6 +56,8 @@ const createStrategy = (deps: StrategyDeps) =>
     method: 'POST',
     path: '/v1/treasury/strategies',
     operationId: 'createStrategy',
+    clientName: 'treasury.createStrategy',
+    example: exampleStrategy,
     summary: 'Make a strategy',
     description:
       'Targets by weight, with bands, for the wallets that it names. Creating one trades nothing; the triggers `interval` and `drift` create plans automatically. Autonomy `within_policy` also needs the scope `intents:approve`.',
@@ -82,6 +96,7 @@ const listStrategies = route({
   method: 'GET',
   path: '/v1/treasury/strategies',
   operationId: 'listStrategies',
+  clientName: 'treasury.strategies',
   summary: 'List the strategies in their newest versions',
   scope: 'treasury:read',
   limitClass: 'reads',
@@ -103,6 +118,7 @@ const getStrategy = route({
   method: 'GET',
   path: '/v1/treasury/strategies/:id',
   operationId: 'getStrategy',
+  clientName: 'treasury.strategy',
   summary: 'Read a version of a strategy',
   scope: 'treasury:read',
   limitClass: 'reads',
@@ -127,6 +143,8 @@ const nextVersion = (deps: StrategyDeps) =>
     method: 'POST',
     path: '/v1/treasury/strategies/:id/versions',
     operationId: 'putStrategyVersion',
+    clientName: 'treasury.putStrategyVersion',
+    example: { ...exampleStrategy, autonomy: 'within_policy' },
     summary: 'Make the next version of a strategy',
     description:
       'Give the whole strategy: versions never change. Plans of the previous version are stale. Autonomy `within_policy` also needs the scope `intents:approve`.',
@@ -156,6 +174,7 @@ const archiveStrategy = route({
   method: 'POST',
   path: '/v1/treasury/strategies/:id/archive',
   operationId: 'archiveStrategy',
+  clientName: 'treasury.archiveStrategy',
   summary: 'End a strategy for good',
   description: 'Repeating it changes nothing. 409 while a plan of it is executed.',
   scope: 'treasury:write',

@@ -1,5 +1,7 @@
 /** The routes of vaults. */
+
 import Type from 'typebox';
+import { exampleIds } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type Route, route } from '../../../gateway/api/route.ts';
 import { type ArchiveDeps, archiveVault } from './archive.ts';
@@ -43,6 +45,8 @@ function makingRoutes(deps: VaultDeps): readonly Route[] {
       ...writes,
       path: '/v1/vaults',
       operationId: 'createVault',
+      clientName: 'vaults.create',
+      example: { name: 'settlement', keystore_type: 'mpc_frost', curve: 'secp256k1', threshold: 3, total_nodes: 5 },
       summary: 'Create a vault with its first key',
       description:
         'The cluster generates the key with the requested threshold and number of nodes. Every node binds it to the keystore type, curve and scheme of the vault, and refuses all others.',
@@ -55,6 +59,8 @@ function makingRoutes(deps: VaultDeps): readonly Route[] {
       ...writes,
       path: '/v1/vaults/:id/keys',
       operationId: 'createVaultKey',
+      clientName: 'vaults.createKey',
+      example: { name: 'second' },
       summary: 'Create a further key in a vault',
       params: VaultParams,
       body: CreateKeyBody,
@@ -72,6 +78,7 @@ function readingRoutes(): readonly Route[] {
       ...reads,
       path: '/v1/vaults',
       operationId: 'listVaults',
+      clientName: 'vaults.list',
       summary: 'List vaults, newest first',
       query: VaultQuery,
       responses: { 200: { schema: VaultList, description: 'a page of vaults' } },
@@ -90,6 +97,7 @@ function readingRoutes(): readonly Route[] {
       ...reads,
       path: '/v1/vaults/:id',
       operationId: 'getVault',
+      clientName: 'vaults.get',
       summary: 'Read a vault',
       params: VaultParams,
       responses: { 200: { schema: Vault, description: 'the vault' } },
@@ -100,6 +108,7 @@ function readingRoutes(): readonly Route[] {
       ...reads,
       path: '/v1/vaults/:id/keys',
       operationId: 'listVaultKeys',
+      clientName: 'vaults.keys',
       summary: 'List the keys of a vault, newest first',
       description: 'Public material only: compressed point, JWK, extended public key, addresses.',
       params: VaultParams,
@@ -127,6 +136,8 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
       ...writes,
       path: '/v1/vaults/:id/sign',
       operationId: 'signVaultMessage',
+      clientName: 'vaults.sign',
+      example: { key_id: exampleIds.vaultKey, message: 'aGVsbG8=', message_type: 'raw' },
       summary: 'Sign a message with a key of a vault',
       description:
         'Decided by the vault’s policy and the tenant’s `default`. A repeat under the same idempotency key never signs twice. `pending_human_approval`: resume the session with its `checkpoint.resume_token` and a witness (`POST /v1/sessions/resume`), then take the signature (`POST /v1/signing/share`).',
@@ -150,6 +161,8 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
       ...writes,
       path: '/v1/vaults/:id/archive',
       operationId: 'archiveVault',
+      clientName: 'vaults.archive',
+      example: { reason: 'no longer used' },
       summary: 'Archive a vault, for good: its shares are deleted',
       description:
         'Idempotent. Its keys no longer sign, and open signing sessions are revoked. Every node deletes its shares: a key is `deleted` once all nodes have confirmed it.',

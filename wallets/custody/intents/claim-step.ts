@@ -4,7 +4,7 @@
  */
 import { Turns } from '../../../gateway/api/conflict-queue.ts';
 import { merge } from '../../store/changes.ts';
-import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/public.ts';
+import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/token-assets.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { changeOf } from './effects.ts';
 import { noFee } from './failures.ts';

@@ -15,7 +15,7 @@ import type { NetworkId } from '../../networks/networks.ts';
 import { type IntentKind, type Quote, tokensCapability } from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';
 import { type Balances, type Change, StoreTampered } from '../../store/contract.ts';
-import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/public.ts';
+import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/token-assets.ts';
 import { type ConnectionRecord, connectionType } from '../connections/public.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
 import type { WalletRecord } from '../wallets/public.ts';

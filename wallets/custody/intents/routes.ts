@@ -1,11 +1,12 @@
 /** The routes of transaction intents. */
 
 import type { Static } from 'typebox';
+import { exampleTransfer } from '../../../gateway/api/examples.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
-import { assertAsset } from '../assets/public.ts';
+import { assertAsset } from '../assets/token-assets.ts';
 import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
@@ -34,6 +35,8 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       method: 'POST',
       path: '/v1/wallets/:id/transaction-intents',
       operationId: 'createTransactionIntent',
+      clientName: 'intents.create',
+      example: { ...exampleTransfer, metadata: { invoice: 'INV-2026-0117' } },
       tag,
       summary: 'Submits a transfer: it is screened, scored and decided at once',
       description:
@@ -60,6 +63,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       method: 'GET',
       path: '/v1/wallets/:id/transaction-intents',
       operationId: 'listTransactionIntents',
+      clientName: 'intents.list',
       tag,
       summary: 'Lists the intents of a wallet, the newest first',
       scope: 'intents:read',
@@ -90,6 +94,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       method: 'GET',
       path: '/v1/transaction-intents',
       operationId: 'listAllTransactionIntents',
+      clientName: 'intents.listAll',
       tag,
       summary: 'Lists the intents of all wallets, the newest first',
       description:
@@ -104,6 +109,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       method: 'GET',
       path: '/v1/wallets/:id/transaction-intents/:txId',
       operationId: 'getTransactionIntent',
+      clientName: 'intents.get',
       tag,
       summary: 'Reads an intent',
       scope: 'intents:read',
@@ -117,6 +123,8 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       method: 'POST',
       path: '/v1/wallets/:id/transaction-intents/:txId/approve',
       operationId: 'approveTransactionIntent',
+      clientName: 'intents.approve',
+      example: { decision: 'approve', comment: 'matches the invoice' },
       tag,
       summary: 'Approves or rejects an intent that awaits approval',
       description:
@@ -134,6 +142,8 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       method: 'POST',
       path: '/v1/wallets/:id/transaction-intents/:txId/cancel',
       operationId: 'cancelTransactionIntent',
+      clientName: 'intents.cancel',
+      example: { reason: 'paid by other means' },
       tag,
       summary: 'Cancels an intent that is not signed yet',
       scope: 'intents:write',

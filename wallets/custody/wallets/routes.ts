@@ -1,10 +1,12 @@
 /** The routes of wallets. */
+
 import type { Static } from 'typebox';
+import { exampleIds, exampleNetwork } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
-import { assertAsset } from '../assets/public.ts';
+import { assertAsset } from '../assets/token-assets.ts';
 import { createWallet, type WalletDeps } from './create.ts';
 import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
 import { readWallet } from './read.ts';
@@ -25,6 +27,8 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/wallets',
       operationId: 'createWallet',
+      clientName: 'wallets.create',
+      example: { name: 'treasury', provider_connection_id: exampleIds.connection, network: exampleNetwork },
       tag,
       summary: 'Create a wallet',
       description:
@@ -40,6 +44,8 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       method: 'PATCH',
       path: '/v1/wallets/:id',
       operationId: 'updateWallet',
+      clientName: 'wallets.update',
+      example: { name: 'cold treasury', metadata: { desk: 'emea' } },
       tag,
       summary: 'Change a wallet’s settings',
       description:
@@ -61,6 +67,7 @@ function readingRoutes(): readonly Route[] {
       method: 'GET',
       path: '/v1/wallets',
       operationId: 'listWallets',
+      clientName: 'wallets.list',
       tag,
       summary: 'List wallets, newest first',
       description: 'Across all providers. Archived wallets are listed only with `status=archived`.',
@@ -74,6 +81,7 @@ function readingRoutes(): readonly Route[] {
       method: 'GET',
       path: '/v1/wallets/:id',
       operationId: 'getWallet',
+      clientName: 'wallets.get',
       tag,
       summary: 'Read a wallet and its balances',
       scope: 'wallets:read',
@@ -95,6 +103,8 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/wallets/:id/archive',
       operationId: 'archiveWallet',
+      clientName: 'wallets.archive',
+      example: { reason: 'no longer used' },
       tag,
       summary: 'Archive a wallet, for good',
       description:
@@ -113,6 +123,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
         method: 'POST',
         path: isFrozen ? '/v1/wallets/:id/freeze' : '/v1/wallets/:id/unfreeze',
         operationId: isFrozen ? 'freezeWallet' : 'unfreezeWallet',
+        clientName: isFrozen ? 'wallets.freeze' : 'wallets.unfreeze',
         tag,
         summary: isFrozen ? 'Freeze a wallet: it takes no new intents' : 'Let a frozen wallet take intents again',
         description: isFrozen

@@ -24,6 +24,7 @@ export function eventRoutes(): readonly Route[] {
       method: 'GET',
       path: '/v1/events',
       operationId: 'listEvents',
+      clientName: 'events.list',
       tag: 'Events',
       summary: 'List events, oldest first',
       description:

@@ -1,12 +1,14 @@
 /** The compliance routes. Screening makes a report, so it asks for `compliance:write`. */
+
 import Type, { type Static } from 'typebox';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
+import { exampleNetwork, exampleReceiver } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
-import { findAsset } from '../../custody/assets/public.ts';
+import { findAsset } from '../../custody/assets/token-assets.ts';
 import { intentType, type ScreeningResult } from '../../custody/intents/public.ts';
 import { amountTakes, parseAmount } from '../../networks/amounts.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
@@ -40,6 +42,8 @@ const screen = route({
   method: 'POST',
   path: '/v1/compliance/screen',
   operationId: 'screenSubject',
+  clientName: 'compliance.screen',
+  example: { subject: { type: 'address', address: exampleReceiver, network: exampleNetwork } },
   summary: 'Screen an address or a name',
   description:
     'Screens against all lists of the tenant, in their newest versions. A match on a `sanctions` or `deny` list is `blocked`, also if an `allow` list has it; a match on a `watch` list is `review`, unless an `allow` list has the subject too; anything else is `clear`.',
@@ -115,6 +119,7 @@ const getReport = route({
   method: 'GET',
   path: '/v1/compliance/reports/:id',
   operationId: 'getComplianceReport',
+  clientName: 'compliance.report',
   summary: 'Read a screening report',
   description: 'The report of a screening, or of an intent’s screening. Reports never change.',
   scope: 'compliance:read',
@@ -137,6 +142,7 @@ const listLists = route({
   method: 'GET',
   path: '/v1/compliance/lists',
   operationId: 'listComplianceLists',
+  clientName: 'compliance.lists',
   summary: 'List the compliance lists in their newest versions',
   scope: 'compliance:read',
   limitClass: 'reads',
@@ -155,6 +161,8 @@ const createList = route({
   method: 'POST',
   path: '/v1/compliance/lists',
   operationId: 'putComplianceList',
+  clientName: 'compliance.putList',
+  example: { name: 'known-bad', kind: 'deny', entries: [{ name: 'Mallory Malone', note: 'an example' }] },
   summary: 'Make a list, or the next version of one',
   description:
     'A new name is version 1; the same name makes the next version, which applies to every later screening. A replaced version stays readable for 30 days; a list has at most 100 versions at a time. `append` adds to the entries of the previous version.',
@@ -175,6 +183,7 @@ const getList = route({
   method: 'GET',
   path: '/v1/compliance/lists/:id',
   operationId: 'getComplianceList',
+  clientName: 'compliance.getList',
   summary: 'Read a version of a list with its entries',
   scope: 'compliance:read',
   limitClass: 'reads',

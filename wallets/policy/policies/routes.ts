@@ -1,5 +1,7 @@
 /** The policy routes. An evaluation is recorded, so it asks for `policies:write`. */
+
 import Type from 'typebox';
+import { exampleIds, exampleTransfer } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, PathId, pageQuery, WholeNumberText } from '../../../gateway/api/schema-kit.ts';
@@ -28,6 +30,14 @@ const createPolicy = route({
   method: 'POST',
   path: '/v1/policies',
   operationId: 'putPolicy',
+  clientName: 'policies.put',
+  example: {
+    name: 'large-transfers',
+    rules: [
+      { id: 'large', effect: 'require_approval', when: 'tx.amount > units("10")', approvals: { quorum: 1 } },
+      { id: 'rest', effect: 'allow', when: 'true' },
+    ],
+  },
   summary: 'Make a policy, or the next version of one',
   description:
     'A new name is version 1; the same name makes the next version, and versions never change. Rules have no order: `deny` beats `require_approval` beats `allow`, and without a matching rule the transaction is denied. A version in mode `dry_run` is evaluated and shown beside each decision, but has no effect: the newest version in mode `enforce` does, or else the policy `default`.',
@@ -48,6 +58,7 @@ const listPolicies = route({
   method: 'GET',
   path: '/v1/policies',
   operationId: 'listPolicies',
+  clientName: 'policies.list',
   summary: 'List the policies in their newest versions',
   description: 'Every tenant starts with the policy `default`.',
   scope: 'policies:read',
@@ -72,6 +83,7 @@ const getPolicy = route({
   method: 'GET',
   path: '/v1/policies/:id',
   operationId: 'getPolicy',
+  clientName: 'policies.get',
   summary: 'Read a version of a policy',
   scope: 'policies:read',
   limitClass: 'reads',
@@ -96,6 +108,8 @@ function evaluateRoute(signer: ReceiptSigner): Route {
     method: 'POST',
     path: '/v1/policies/:id/evaluate',
     operationId: 'evaluatePolicy',
+    clientName: 'policies.evaluate',
+    example: { transaction: { wallet_id: exampleIds.wallet, ...exampleTransfer } },
     summary: 'Evaluate a policy without effect',
     description:
       'Evaluates the newest version, also in mode `dry_run`, for a transaction given by its intent or in full. The decision is recorded; no intent changes.',
@@ -130,6 +144,7 @@ const listDecisions = route({
   method: 'GET',
   path: '/v1/policies/:id/decisions',
   operationId: 'listPolicyDecisions',
+  clientName: 'policies.decisions',
   summary: 'List the decisions of a policy',
   description:
     'Decisions about intents and evaluations by all versions of the policy, for 30 days, including dry runs.',

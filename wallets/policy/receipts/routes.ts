@@ -25,7 +25,10 @@ const maxAgeS = 300;
 
 export function receiptRoutes(signer: ReceiptSigner): readonly Route[] {
   return [
-    keySetRoute('/v1/.well-known/jwks.json', 'getPolicyReceiptKeys', signer),
+    {
+      ...keySetRoute('/v1/.well-known/jwks.json', 'getPolicyReceiptKeys', signer),
+      clientName: 'policies.receiptKeys',
+    },
     keySetRoute('/.well-known/jwks.json', 'getWellKnownKeys', signer),
   ];
 }

@@ -1,5 +1,6 @@
 /** The risk routes. An evaluation is recorded, so it asks for `risk:write`. */
 
+import { exampleIds, exampleTransfer } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
@@ -35,6 +36,8 @@ const evaluate = route({
   method: 'POST',
   path: '/v1/risk/evaluate',
   operationId: 'evaluateRisk',
+  clientName: 'risk.evaluate',
+  example: { transaction: { wallet_id: exampleIds.wallet, ...exampleTransfer } },
   summary: 'Score a transaction',
   description:
     'Scores a transaction given by its intent or in full. It screens the transaction first, since the screening affects the score. No policy decides and no intent changes; the score is stored for 30 days.',
@@ -59,6 +62,7 @@ const getScore = route({
   method: 'GET',
   path: '/v1/risk/scores/:txId',
   operationId: 'getRiskScore',
+  clientName: 'risk.score',
   summary: 'Read the newest score of a transaction',
   scope: 'risk:read',
   limitClass: 'reads',
@@ -96,6 +100,8 @@ const createRule = route({
   method: 'POST',
   path: '/v1/risk/rules',
   operationId: 'putRiskRule',
+  clientName: 'risk.putRule',
+  example: { name: 'large-transfer', when: 'tx.asset == "ETH" && tx.amount > units("10")', points: 25 },
   summary: 'Make a risk rule, or the next version of one',
   description:
     'A new name is version 1; the same name makes the next version. A rule in mode `shadow` appears in the factors with the points that it would add, but changes neither score nor decision. In mode `enforce` the strictest action of all matching rules decides beside the policies. A rule that cannot be evaluated adds points but takes none, and its action counts.',
@@ -116,6 +122,7 @@ const listRules = route({
   method: 'GET',
   path: '/v1/risk/rules',
   operationId: 'listRiskRules',
+  clientName: 'risk.rules',
   summary: 'List the risk rules of the tenant',
   description: 'Beside the built-in factors.',
   scope: 'risk:read',
@@ -146,6 +153,8 @@ const changeRule = route({
   method: 'PATCH',
   path: '/v1/risk/rules/:id',
   operationId: 'changeRiskRule',
+  clientName: 'risk.changeRule',
+  example: { mode: 'shadow' },
   summary: 'Change mode, points or priority of a risk rule',
   description: 'Mode `disabled` takes a rule out without removing it. The change is the rule’s next version.',
   scope: 'risk:write',
@@ -167,6 +176,7 @@ const deleteRule = route({
   method: 'DELETE',
   path: '/v1/risk/rules/:id',
   operationId: 'deleteRiskRule',
+  clientName: 'risk.deleteRule',
   summary: 'Remove a risk rule',
   scope: 'risk:write',
   limitClass: 'writes',

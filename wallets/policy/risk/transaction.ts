@@ -7,7 +7,7 @@ import { actorOf } from '../../../gateway/api/principal.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import { Closed, DecimalText, Id } from '../../../gateway/api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
-import { findAsset } from '../../custody/assets/public.ts';
+import { findAsset } from '../../custody/assets/token-assets.ts';
 import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';

@@ -2,13 +2,7 @@
 import { newSandbox, sandboxSchemes, sandboxTenant } from '../../../../cli/cluster-files/sandbox.ts';
 import { type ReadyKey, readyKeys } from '../../../../cli/start/ready-keys.ts';
 import { type EmbeddedOptions, type EmbeddedService, startEmbedded } from '../../../../simulation/embedded/service.ts';
-
-export interface Answer {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
-  readonly body: any;
-  readonly headers: Headers;
-}
+import { type AnyBody, type RestAnswer, RestClient, type RestMethod } from '../../../support/rest.ts';
 
 export interface Running {
   readonly service: EmbeddedService;
@@ -17,9 +11,9 @@ export interface Running {
   /** Of the same tenant: approves what the other has initiated. */
   readonly approverToken: string;
   /** `key`: its Idempotency-Key. */
-  call(method: string, path: string, body?: object, token?: string, key?: string): Promise<Answer>;
+  call(method: string, path: string, body?: object, token?: string, key?: string): Promise<RestAnswer<AnyBody>>;
   /** As `call`, for an answer of that status alone. */
-  must(status: number, method: string, path: string, body?: object): Promise<Answer['body']>;
+  must(status: number, method: string, path: string, body?: object): Promise<AnyBody>;
 }
 
 export async function startService(options: Partial<EmbeddedOptions> = {}): Promise<Running> {
@@ -39,17 +33,9 @@ export async function startService(options: Partial<EmbeddedOptions> = {}): Prom
   });
   const { token, approverToken } = sandbox;
   const call: Running['call'] = async (method, path, body, as = token, key) => {
-    const response = await fetch(`http://${service.httpAddress}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${as}`,
-        ...(body && { 'content-type': 'application/json' }),
-        ...(key !== undefined && { 'idempotency-key': key }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    const headers = key === undefined ? {} : { 'idempotency-key': key };
+    const rest = new RestClient(`http://${service.httpAddress}`, as);
+    return rest.call<AnyBody>(method as RestMethod, path, body, { headers });
   };
   const must: Running['must'] = async (status, method, path, body) => {
     const answer = await call(method, path, body);

@@ -6,6 +6,7 @@ import { newToken } from '../../../../gateway/auth/token-format.ts';
 import { type EventPage, StoreUnavailable } from '../../../../wallets/store/contract.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { RestClient } from '../../../support/rest.ts';
 import { runs } from '../../../support/thorough.ts';
 import { until } from '../../../support/until.ts';
 import { VirtualTimers } from '../../../support/virtual-timers.ts';
@@ -67,10 +68,11 @@ describe('a stream', () => {
     });
     await write(door.store, tenant, 12, 3);
     await received(reader, 12);
-    const listed = await fetch(`${door.url}/v1/events?after_sequence=3&limit=100`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    const { events } = (await listed.json()) as { events: { sequence: number; type: string }[] };
+    const api = new RestClient(door.url, token);
+    const { body } = await api.get<{ events: { sequence: number; type: string }[] }>(
+      '/v1/events?after_sequence=3&limit=100',
+    );
+    const { events } = body;
     expect(reader.messages.map(({ data }) => JSON.parse(data))).toEqual(events);
     expect(reader.messages.map(({ id, event }) => [Number(id), event])).toEqual(
       events.map(({ sequence, type }) => [sequence, type]),

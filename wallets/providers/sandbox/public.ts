@@ -1,2 +1,0 @@
-/** The exports of the sandbox’s adapter. */
-export { sandboxAdapter, sandboxWords } from './adapter.ts';
