@@ -7,7 +7,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { landmarks } from '../model/landmarks.ts';
 import { eventLine } from '../report/text.ts';
 import { verdictExitCodes } from '../runner/scenario/world.ts';
-import { failureOf, noTrials, runSeed } from '../runner/search/campaign.ts';
+import { failureOf, runSeed } from '../runner/search/campaign.ts';
 import { type Profile, profiles } from '../runner/search/profiles.ts';
 import type { WorldRun } from '../wallet-search/campaign.ts';
 import { plain, readVariant, type Variant, variantText } from '../wallet-search/guide.ts';
@@ -21,7 +21,6 @@ import {
   roundRuns,
   roundVariants,
   runAll,
-  type Searcher,
   type SeedTask,
   SimProgress,
   searchWallets,
@@ -55,11 +54,8 @@ const landmarkRunsMin = 900;
 /** Seeds are part of names and of random labels. */
 const seedMax = 999_999_999;
 
-/** As a package runs it; in a checkout the command is that of tools/sim.ts, which has trials. */
-const packaged: Searcher = { trials: noTrials, worker: 'cli/sim/worker.js' };
-
 /** Resolves with an exit code. Throws a Failure for a wrong call. */
-export async function run(args: readonly string[], searcher: Searcher = packaged): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const command = makeCommand();
   try {
     command.parse([...args], { from: 'user' });
@@ -86,7 +82,7 @@ export async function run(args: readonly string[], searcher: Searcher = packaged
     throw new Failure('--plan and --variant are of --world wallets.', exitCodes.usage);
   }
   if (flags.plan !== undefined) return runPlan(flags);
-  return flags.trace === true ? trace(flags, searcher) : search(flags, searcher);
+  return flags.trace === true ? trace(flags) : search(flags);
 }
 
 function makeCommand(): Command {
@@ -128,7 +124,7 @@ function makeCommand(): Command {
     .option('--out <dir>', 'folder for failing scenarios', 'sim-failures')
     .addHelpText(
       'after',
-      '\nExit codes: 0 no failure, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md,\nalso on the trials that the search has in a checkout and not in a package.',
+      '\nExit codes: 0 no failure, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md.',
     )
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
@@ -149,17 +145,14 @@ function variantOf(text: string): Variant {
 }
 
 /** One run, printed event by event. */
-async function trace(
-  { seed = 0, variation, profile, crypto, world, variant }: Flags,
-  { trials }: Searcher,
-): Promise<number> {
+async function trace({ seed = 0, variation, profile, crypto, world, variant }: Flags): Promise<number> {
   // A trace is of one run.
   const one = profile === 'all' ? 'stormy' : profile;
   if (world === 'wallets') {
     const { runWorldSeed } = await import('../wallet-search/campaign.ts');
     return told(await runWorldSeed(seed, walletProfile(one), { crypto, record: true }, variant));
   }
-  const { verdict, events } = runSeed(seed, one, { crypto, trials, record: true, variation });
+  const { verdict, events } = runSeed(seed, one, { crypto, record: true, variation });
   // One write, for pipes.
   process.stdout.write(events.map((event) => `${eventLine(event)}\n`).join(''));
   process.stderr.write(`${verdictLine(verdict)}\n`);
@@ -178,7 +171,7 @@ async function runPlan({ plan: path = '', crypto, trace: isTold = false }: Flags
   return told(await runWorldPlan(seed, plan, { crypto, record: isTold }));
 }
 
-async function search(flags: Flags, searcher: Searcher): Promise<number> {
+async function search(flags: Flags): Promise<number> {
   const { crypto, jobs } = flags;
   const tasks = tasksOf(flags);
   const isGuided = flags.world === 'wallets' && flags.seed === undefined;
@@ -201,20 +194,20 @@ async function search(flags: Flags, searcher: Searcher): Promise<number> {
     if (!seen.has(kind)) {
       seen.add(kind);
       progress.clear();
-      explainFailure(one, { ...flags, trials: searcher.trials, note });
+      explainFailure(one, { ...flags, note });
       failures.push(one);
     }
     return flags.keepGoing === true;
   };
-  if (isGuided) await searchWallets(tasks, { crypto, searcher, jobs, finished });
-  else await runAll(tasks, { crypto, searcher, jobs, finished });
+  if (isGuided) await searchWallets(tasks, { crypto, jobs, finished });
+  else await runAll(tasks, { crypto, jobs, finished });
   const mayVary =
     flags.world === 'signing' &&
     tasks.length >= landmarkRunsMin &&
     (exitCode === exitCodes.ok || flags.keepGoing === true);
   const variations = mayVary ? kept.variations() : [];
   progress.extend(variations.length);
-  await runAll(variations, { crypto, searcher, jobs, finished });
+  await runAll(variations, { crypto, jobs, finished });
   for (const one of failures) if (one.world === 'wallets') await explainWallets(one, { ...flags, note });
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);

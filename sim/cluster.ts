@@ -4,7 +4,7 @@
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
-import { noTrace, type RandomBytes } from '../actors/contract.ts';
+import { noTrace } from '../actors/contract.ts';
 import { expiryAddress, keyKey, sessionKey } from '../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../coordinator/expiry.ts';
@@ -27,7 +27,6 @@ import type { LoggedEvent } from '../redis/event-log.ts';
 import type { SimCall, SimCaller } from './calls.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
 import type { CoordinatorSnapshot, NodeSnapshot, SyncStore } from './memory-stores.ts';
-import type { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { ProcessState } from './processes.ts';
 import type { SimToken } from './token.ts';
@@ -250,11 +249,6 @@ export class SimCluster {
   /** The store of a node, for tests that act as a thief. */
   nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
     return this.#world.nodeStores[id - 1]!;
-  }
-
-  /** A further process of the node, over a copy of its store as it is now: it has no effect on the cluster. */
-  nodeCopy(id: number, random: RandomBytes): NodeCopy {
-    return this.#world.nodeCopy(id, random);
   }
 
   /** The vendor of MPC_VENDOR keys. */

@@ -2,7 +2,7 @@
  * The checkers' view of a run: every event of the simulated world, at its moment. Unlike recordings for reports, observations
  * hold the objects themselves, secrets included; checkers do not pass them on.
  */
-import type { ActorEvent, Address, RandomBytes, WriteOutcome } from '../actors/contract.ts';
+import type { ActorEvent, Address, WriteOutcome } from '../actors/contract.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
@@ -13,7 +13,6 @@ import type { VendorOrder } from '../providers/vendor/public.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { SimCaller } from './calls.ts';
 import type { FrameOutcome } from './network.ts';
-import type { NodeCopy } from './node-copy.ts';
 
 /** A call of a gateway. `request`: decoded. */
 interface ObservedCall {
@@ -125,16 +124,8 @@ export type Observation =
       readonly definition?: Fault;
     };
 
-/** What a checker may try beside the run, without any effect on it. */
-export interface TrialPorts {
-  /** A further process of the node, over a copy of its store as it is now. */
-  nodeCopy(nodeId: number, random: RandomBytes): NodeCopy;
-}
-
 export interface Checker {
   readonly invariant: string;
-  /** Called once, when the cluster has started. */
-  began?(ports: TrialPorts): void;
   /** Checks one observation; returns a text about a violation. */
   observe(observation: Observation): string | undefined;
   /** The run is over, its faults healed and its clients served: returns an outcome that is still missing. */

@@ -2,7 +2,7 @@
  * Every start of a process with actors: its configuration, its stream of randomness, its store with the faults on the way to it,
  * and its observers.
  */
-import type { ActorEvent, Address, Envelope, RandomBytes, WriteOutcome } from '../actors/contract.ts';
+import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/error-text.ts';
 import type { SessionConfig } from '../coordinator/contract/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
@@ -25,7 +25,6 @@ import {
 } from './members.ts';
 import { type MemoryCoordinatorStore, type MemoryNodeStore, unreliableStore } from './memory-stores.ts';
 import type { Network } from './network.ts';
-import { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -125,11 +124,6 @@ export class Starts {
       if (name) machine.deliver(vendorNews(id, name.tenant, name.reference));
     }
     return machine;
-  }
-
-  nodeCopy(id: number, random: RandomBytes): NodeCopy {
-    const nowMs = this.#parts.processes.nowMs(`node/${id}`);
-    return new NodeCopy({ identity: this.#identity(id), store: this.#parts.nodeStores[id - 1]!, nowMs, random });
   }
 
   #identity(id: number): Omit<NodeIdentity, 'boot'> {

@@ -3,7 +3,7 @@
  * orders it performs. sim/cluster.ts is its public interface.
  */
 import { peerOf } from '../actors/address.ts';
-import type { ActorEvent, Address, Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
+import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/contract/messages.ts';
 import { failureReply } from '../coordinator/failure-replies.ts';
@@ -34,7 +34,6 @@ import {
   memoryNodeStore,
 } from './memory-stores.ts';
 import { type Direction, Network } from './network.ts';
-import type { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -254,10 +253,6 @@ export class SimWorld implements ClusterMember {
       pause: () => this.#nodes.get(id)?.pause(),
       resume: () => this.#nodes.get(id)?.resume(),
     });
-  }
-
-  nodeCopy(id: number, random: RandomBytes): NodeCopy {
-    return this.#starts.nodeCopy(id, random);
   }
 
   /** The vendor calls back the process of a node. */

@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
-import { shrinkFailure, type Trials } from '../../runner/search/campaign.ts';
+import { shrinkFailure } from '../../runner/search/campaign.ts';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { commandName } from '../common/invocation.ts';
 import type { Finished } from './runs.ts';
 
 export interface ExplainOptions {
   readonly crypto: 'model' | 'real';
-  /** Of the search that found it. */
-  readonly trials: Trials;
   /** The limit of runs for shrinking; 0: writes the scenario unchanged. */
   readonly shrinkRuns: number;
   /** The path of the scenario. */
@@ -26,7 +24,7 @@ export function explainFailure(
   { world, seed, profile, variation = 0, verdict }: Finished,
   options: ExplainOptions,
 ): void {
-  const { crypto, trials, shrinkRuns, out, note } = options;
+  const { crypto, shrinkRuns, out, note } = options;
   const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
   process.stdout.write(
     `seed ${seed}${variation > 0 ? `, variation ${variation}` : ''}, profile ${profile}: ${verdictLine(verdict)}\n`,
@@ -39,7 +37,7 @@ export function explainFailure(
   let smallest = whole;
   if (shrinkRuns > 0) {
     note('making it smaller …');
-    const shrunk = shrinkFailure(whole, verdict, { crypto, trials, runsMax: shrinkRuns });
+    const shrunk = shrinkFailure(whole, verdict, { crypto, runsMax: shrinkRuns });
     smallest = shrunk.scenario;
     line('shrunk', `${sizeOf(whole)} to ${sizeOf(smallest)}, in ${shrunk.runs} runs`);
   }

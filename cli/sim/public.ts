@@ -5,12 +5,10 @@ export { SimProgress } from './progress.ts';
 export {
   type Finished,
   runAll,
-  type Searcher,
   type SeedTask,
   type WorldName,
   walletProfile,
   walletProfiles,
   worlds,
 } from './runs.ts';
-export { runTasks } from './thread.ts';
 export { explainWallets, readPlan, roundRuns, roundVariants, searchWallets } from './wallets.ts';

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Landmark } from '../../model/landmarks.ts';
 import type { Verdict } from '../../runner/scenario/world.ts';
-import { runSeed, type Trials } from '../../runner/search/campaign.ts';
+import { runSeed } from '../../runner/search/campaign.ts';
 import type { Profile } from '../../runner/search/profiles.ts';
 import type { Variant } from '../../wallet-search/guide.ts';
 import { builtFile } from '../common/built.ts';
@@ -40,17 +40,8 @@ export interface Finished extends SeedTask {
   readonly landmarks: readonly string[];
 }
 
-/** What runs the seeds. */
-export interface Searcher {
-  /** Of the signing world. */
-  readonly trials: Trials;
-  /** The built file of a thread with the same trials, e.g. `cli/sim/worker.js`. */
-  readonly worker: string;
-}
-
 export interface RunAllOptions {
   readonly crypto: 'model' | 'real';
-  readonly searcher: Searcher;
   /** Threads. */
   readonly jobs: number;
   /** Called with every run, in the order of the tasks; false stops the search. */
@@ -60,7 +51,7 @@ export interface RunAllOptions {
 /** Tasks that a thread gets at once. */
 const batchTasks = 8;
 
-export async function runOne(task: SeedTask, crypto: 'model' | 'real', trials: Trials): Promise<Finished> {
+export async function runOne(task: SeedTask, crypto: 'model' | 'real'): Promise<Finished> {
   const { world, seed, profile, variation, variant } = task;
   if (world === 'wallets') {
     // Loads the control plane only when needed.
@@ -71,7 +62,7 @@ export async function runOne(task: SeedTask, crypto: 'model' | 'real', trials: T
   }
   const landmarks: Landmark[] = [];
   const reached = (landmark: Landmark) => void landmarks.push(landmark);
-  const { verdict, tookMs } = runSeed(seed, profile, { crypto, trials, record: false, variation, reached });
+  const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false, variation, reached });
   return { ...task, verdict, tookMs, landmarks };
 }
 
@@ -79,17 +70,14 @@ export async function runOne(task: SeedTask, crypto: 'model' | 'real', trials: T
 export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions): Promise<boolean> {
   if (options.jobs > 1) return inThreads(tasks, options);
   for (const task of tasks) {
-    if (!options.finished(await runOne(task, options.crypto, options.searcher.trials))) return false;
+    if (!options.finished(await runOne(task, options.crypto))) return false;
     // Lets the terminal output and an interruption run.
     await new Promise(setImmediate);
   }
   return true;
 }
 
-async function inThreads(
-  tasks: readonly SeedTask[],
-  { crypto, searcher, jobs, finished }: RunAllOptions,
-): Promise<boolean> {
+async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }: RunAllOptions): Promise<boolean> {
   const done = new Map<number, Finished>();
   let nextTask = 0;
   let nextTold = 0;
@@ -103,7 +91,7 @@ async function inThreads(
   };
   const thread = () =>
     new Promise<void>((resolve, reject) => {
-      const worker = new Worker(builtFile(searcher.worker), { workerData: { crypto }, execArgv: [] });
+      const worker = new Worker(builtFile('cli/sim/worker.js'), { workerData: { crypto }, execArgv: [] });
       let from = 0;
       const give = () => {
         if (isOver || nextTask >= tasks.length) {

@@ -37,7 +37,7 @@ export async function searchWallets(fresh: readonly SeedTask[], options: RunAllO
 /** Prints the replay command of a failing run, shrinks its plan, and writes that. */
 export async function explainWallets(
   { seed, profile, variant, verdict }: Finished,
-  { crypto, shrinkRuns, out, note }: Omit<ExplainOptions, 'trials'>,
+  { crypto, shrinkRuns, out, note }: ExplainOptions,
 ): Promise<void> {
   const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
   const text = variant === undefined ? '' : variantText(variant);

@@ -4,7 +4,7 @@
  */
 import type { RunEvent } from '../../faults/recording.ts';
 import { allCheckers, type CheckContext, ofAllClusters, ownCheckers } from '../../sim/invariants/checkers.ts';
-import type { Checker, Observation, TrialPorts } from '../../sim/observation.ts';
+import type { Checker, Observation } from '../../sim/observation.ts';
 import type { Violation } from '../../sim/violation.ts';
 import type { Verdict } from './world.ts';
 
@@ -50,11 +50,6 @@ export class RunCheckers {
       const text = checker.observe(observation);
       if (text !== undefined) this.#violated(checker, text, cluster, observation);
     }
-  }
-
-  /** The first cluster has started. */
-  began(ports: TrialPorts): void {
-    for (const checker of this.#checkers[0]!) checker.began?.(ports);
   }
 
   /** Whether a checker has something to check at the end. */

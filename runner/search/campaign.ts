@@ -8,7 +8,6 @@ import { modelCheckers } from '../../model/checkers.ts';
 import { type Landmark, watchLandmarks } from '../../model/landmarks.ts';
 import { type Identities, identitiesOf } from '../../sim/identities.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
-import type { Checker } from '../../sim/observation.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { lifetimesOf, runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
@@ -16,24 +15,8 @@ import { randomScenario } from './generate.ts';
 import type { Profile } from './profiles.ts';
 import { type Shrunk, shrink } from './shrink.ts';
 
-/** The facts of a run that its trials need. */
-export interface TriedRun {
-  readonly seed: string;
-  readonly nodesTotal: number;
-  /** Whether the nodes accept client-supplied dealers. */
-  readonly allowsDealers: boolean;
-  readonly identities: () => Identities;
-}
-
-/** Makes the checkers that perform trials beside one run. They do not change it. */
-export type Trials = (run: TriedRun) => readonly Checker[];
-
-/** An installed package has none: they are the repository's own (trials/all-trials.ts, handed in by tools/sim.ts and by tests). */
-export const noTrials: Trials = () => [];
-
 export interface SearchOptions {
   readonly crypto: 'model' | 'real';
-  readonly trials: Trials;
   /** Whether the run's events are recorded. */
   readonly record: boolean;
   /** The seed's scenario with other faults and times (randomScenario); 0 by default. */
@@ -43,7 +26,7 @@ export interface SearchOptions {
 }
 
 /** One run of a scenario with every invariant checked at every event. */
-export function runChecked(scenario: CheckedScenario, { crypto, trials, record, reached }: SearchOptions): Run {
+export function runChecked(scenario: CheckedScenario, { crypto, record, reached }: SearchOptions): Run {
   const {
     nodes,
     seed,
@@ -69,7 +52,6 @@ export function runChecked(scenario: CheckedScenario, { crypto, trials, record, 
         checkers: [
           ...allCheckers({ delivers: true, consents: () => client_dealers }),
           ...modelCheckers(model),
-          ...trials({ ...cluster, seed, allowsDealers: client_dealers }),
           ...(reached ? [watchLandmarks(reached)] : []),
         ],
         passesOver: true,
@@ -127,11 +109,11 @@ function stepIn(what: string): string {
 export function shrinkFailure(
   scenario: CheckedScenario,
   verdict: Verdict,
-  options: Pick<SearchOptions, 'crypto' | 'trials'> & { readonly runsMax: number },
+  options: Pick<SearchOptions, 'crypto'> & { readonly runsMax: number },
 ): Shrunk {
-  const { crypto, trials, runsMax } = options;
+  const { crypto, runsMax } = options;
   return shrink(scenario, {
-    fails: (candidate) => failsAlike(verdict, runChecked(candidate, { crypto, trials, record: false }).verdict),
+    fails: (candidate) => failsAlike(verdict, runChecked(candidate, { crypto, record: false }).verdict),
     runsMax,
   });
 }

@@ -39,7 +39,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   world: [...controlPlane, 'gateway', 'sim', 'runner', 'coordinator'],
   'wallet-search': [...withRedis, 'faults', 'networks', 'providers', 'api', 'sim', 'world'],
   model: ['proto', 'crypto', 'faults', 'sim'],
-  trials: ['proto', 'crypto', 'faults', 'sim'],
   runner: [...withRedis, 'faults', 'sim', 'model'],
   report: [...withRedis, 'faults', 'runner'],
   'fault-injection': [...floor0, 'faults'],
@@ -75,14 +74,12 @@ describe('imports between rooms', () => {
   test('every planted import that breaks a floor is found, type imports too, and no allowed one', async () => {
     const modules: Record<string, string> = {};
     const expected: string[] = [];
-    const ofCli = product.filter((room) => room !== 'trials');
     /** Rules for all rooms, by what they may not import. */
     const forAll: Readonly<Record<string, string>> = {
       bench: 'nothing-imports-test-or-bench',
       test: 'nothing-imports-test-or-bench',
-      trials: 'trials-are-not-packed',
     };
-    for (const [from, allowed] of Object.entries({ ...mayImport, cli: ofCli })) {
+    for (const [from, allowed] of Object.entries({ ...mayImport, cli: product })) {
       for (const to of rooms.filter((room) => room !== from && !allowed.includes(room))) {
         modules[`${from}/bad-${to}.ts`] = importing(`../${to}/room.ts`);
         modules[`${from}/bad-type-${to}.ts`] = typesOf(`../${to}/room.ts`);
@@ -92,7 +89,7 @@ describe('imports between rooms', () => {
     }
     const allowed = {
       ...mayImport,
-      cli: ofCli.filter((room) => room !== 'cli'),
+      cli: product.filter((room) => room !== 'cli'),
       tools: product,
       test: rooms.filter((room) => room !== 'test'),
     };

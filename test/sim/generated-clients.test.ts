@@ -6,7 +6,6 @@ import { randomScenario } from '../../runner/search/generate.ts';
 import { drawSwarm } from '../../runner/search/profiles.ts';
 import { redisRolledBack } from '../../runner/search/redis-rollback.ts';
 import { Draw } from '../../sim/draw.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
 import { runs } from '../support/thorough.ts';
 
 const terms = { threshold: 2, total_nodes: 3, curve: 'secp256k1', wallet_service: true, insist: true } as const;
@@ -47,7 +46,7 @@ test('Redis goes back in a part of the hostile runs, and in no others', () => {
 
 test('after it no invariant that still holds is violated, and a new key signs', () => {
   for (const seed of rolledBack(runs(3, 40))) {
-    const { verdict } = runChecked(randomScenario(seed, 'hostile'), { crypto: 'model', trials, record: false });
+    const { verdict } = runChecked(randomScenario(seed, 'hostile'), { crypto: 'model', record: false });
     expect({ seed, verdict }).toEqual({ seed, verdict: { kind: 'passed' } });
   }
 });

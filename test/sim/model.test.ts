@@ -11,7 +11,6 @@ import { runSeed } from '../../runner/search/campaign.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { identitiesOf } from '../../sim/identities.ts';
 import type { Observation } from '../../sim/observation.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
 import { digest } from '../coordinator/support/world.ts';
 import { runs } from '../support/thorough.ts';
 
@@ -84,7 +83,6 @@ test('landmarks are reached by few seeds, and each at most once a run', () => {
     const once: string[] = [];
     runSeed(seed, 'stormy', {
       crypto: 'model',
-      trials,
       record: false,
       reached: (landmark) => void once.push(landmark),
     });

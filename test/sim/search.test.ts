@@ -4,22 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { type Finished, KeptSeeds } from '../../cli/sim/public.ts';
-import { run as runPackaged } from '../../cli/sim.ts';
+import { run as runCommand } from '../../cli/sim.ts';
 import { faultEngine } from '../../faults/engine.ts';
 import { byzantineKinds, coordinatorKinds } from '../../faults/vocabulary/fault.ts';
 import type { Landmark } from '../../model/landmarks.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
-import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
-import { failsAlike, runChecked, runSeed, shrinkFailure, type Trials } from '../../runner/search/campaign.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
+import { failsAlike, runChecked, runSeed, shrinkFailure } from '../../runner/search/campaign.ts';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { profiles } from '../../runner/search/profiles.ts';
 import { shrink } from '../../runner/search/shrink.ts';
 import { simpler } from '../../runner/search/simpler.ts';
-import { NodeCopy } from '../../sim/node-copy.ts';
-import { run as runCommand } from '../../tools/sim.ts';
-import { allTrials as trials } from '../../trials/all-trials.ts';
+import { Network } from '../../sim/network.ts';
 import { runs } from '../support/thorough.ts';
 
 const seeds = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
@@ -80,16 +78,16 @@ describe('the same seed', () => {
   test('gives the same run twice, byte for byte', () => {
     for (const seed of seeds(runs(4, 60), 700)) {
       const profile = profiles[seed % profiles.length]!;
-      const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', trials, record: true }));
+      const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', record: true }));
       expect(one!.events.length).toBeGreaterThan(50);
       expect(JSON.stringify(two)).toBe(JSON.stringify(one));
     }
   });
 
   test('gives another run than the next one, and the same whether it is recorded or not', () => {
-    const [one, two] = [1, 2].map((seed) => runSeed(seed, 'stormy', { crypto: 'model', trials, record: true }));
+    const [one, two] = [1, 2].map((seed) => runSeed(seed, 'stormy', { crypto: 'model', record: true }));
     expect(JSON.stringify(one!.events)).not.toBe(JSON.stringify(two!.events));
-    const quiet = runSeed(1, 'stormy', { crypto: 'model', trials, record: false });
+    const quiet = runSeed(1, 'stormy', { crypto: 'model', record: false });
     expect([quiet.verdict, quiet.tookMs, quiet.events]).toEqual([one!.verdict, one!.tookMs, []]);
   });
 });
@@ -102,7 +100,7 @@ describe('the program as it is', () => {
       ['real', runs(1, 20)],
     ] as const) {
       for (const seed of seeds(count)) {
-        const { verdict } = runSeed(seed, profile, { crypto, trials, record: false });
+        const { verdict } = runSeed(seed, profile, { crypto, record: false });
         expect({ seed, verdict }).toEqual({ seed, verdict: { kind: 'passed' } });
       }
     }
@@ -124,10 +122,10 @@ function hopeless(seed: number): CheckedScenario {
 describe('a failure', () => {
   test('shrinks to the few steps that matter, the same every time, and runs again from its file', () => {
     const scenario = hopeless(5);
-    const { verdict } = runChecked(scenario, { crypto: 'model', trials, record: false });
+    const { verdict } = runChecked(scenario, { crypto: 'model', record: false });
     expect(verdict.kind).toBe('failed');
-    const one = shrinkFailure(scenario, verdict, { crypto: 'model', trials, runsMax: 200 });
-    expect(one).toEqual(shrinkFailure(scenario, verdict, { crypto: 'model', trials, runsMax: 200 }));
+    const one = shrinkFailure(scenario, verdict, { crypto: 'model', runsMax: 200 });
+    expect(one).toEqual(shrinkFailure(scenario, verdict, { crypto: 'model', runsMax: 200 }));
     expect(one.scenario.faults).toEqual([]);
     expect(
       Object.values(one.scenario.clients)
@@ -135,25 +133,21 @@ describe('a failure', () => {
         .map(({ step }) => step),
     ).toEqual(['fresh-key', 'fresh-signature']);
     const again = loadScenario(toYaml(one.scenario), { file: 'again.yaml' });
-    expect(failsAlike(verdict, runChecked(again, { crypto: 'model', trials, record: false }).verdict)).toBe(true);
+    expect(failsAlike(verdict, runChecked(again, { crypto: 'model', record: false }).verdict)).toBe(true);
   });
 
   test('of the simulation itself is one of that seed, and shrinks like others', () => {
     let seen = 0;
-    const broken: Trials = () => {
-      seen = 0;
-      const observe = () => {
-        seen += 1;
-        if (seen > 30) throw new TypeError('a planted bug');
-        return undefined;
-      };
-      return [{ invariant: 'planted', observe }];
-    };
+    const send = vi.spyOn(Network.prototype, 'send').mockImplementation(() => {
+      seen += 1;
+      if (seen % 10 === 0) throw new TypeError('a planted bug');
+    });
     const scenario = randomScenario(5, 'calm');
-    const { verdict } = runChecked(scenario, { crypto: 'model', trials: broken, record: false });
+    const { verdict } = runChecked(scenario, { crypto: 'model', record: false });
     const cause = expect.stringMatching(/^TypeError: a planted bug\n.* at /);
     expect(verdict).toEqual({ kind: 'violated', invariant: 'no-bugs', cause });
-    const shrunk = shrinkFailure(scenario, verdict, { crypto: 'model', trials: broken, runsMax: 60 });
+    const shrunk = shrinkFailure(scenario, verdict, { crypto: 'model', runsMax: 60 });
+    send.mockRestore();
     expect(shrunk.runs).toBeLessThanOrEqual(60);
     expect(Object.values(shrunk.scenario.clients).flat().length).toBeLessThan(
       Object.values(scenario.clients).flat().length,
@@ -205,9 +199,7 @@ describe('signmesh sim', () => {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-sim-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const command = (...args: string[]) => outcome(runCommand, args);
-
-  async function outcome(run: typeof runCommand, args: readonly string[]): Promise<{ code: number; out: string }> {
+  async function command(...args: string[]): Promise<{ code: number; out: string }> {
     let out = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       out += String(text);
@@ -215,7 +207,7 @@ describe('signmesh sim', () => {
     });
     const quiet = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
     try {
-      return { code: await run(args), out };
+      return { code: await runCommand(args), out };
     } finally {
       spy.mockRestore();
       quiet.mockRestore();
@@ -236,19 +228,6 @@ describe('signmesh sim', () => {
     for (const line of lines) expect(line).toMatch(/^[ *!] +\d+\.\d{3} {2}\w+ /);
     expect(await command('--seed', '4', '--profile', 'stormy', '--trace')).toEqual(trace);
     expect(await command('--seed', '4', '--trace')).toEqual(trace);
-  });
-
-  test('has trials in a checkout alone, and runs a seed alike without them', async () => {
-    const seed = ['--seed', '4', '--profile', 'calm', '--out', folder, '--shrink-runs', '0'];
-    expect(await outcome(runPackaged, [...seed, '--trace'])).toEqual(await command(...seed, '--trace'));
-    // No node answers in a trial.
-    const settle = vi.spyOn(NodeCopy.prototype, 'settle').mockImplementation(() => []);
-    expect((await outcome(runPackaged, seed)).code).toBe(0);
-    expect(settle).not.toHaveBeenCalled();
-    const { code, out } = await command(...seed);
-    settle.mockRestore();
-    expect(out).toContain('violated trial-as-modelled');
-    expect(code).toBe(verdictExitCodes.violated);
   });
 
   test('keeps seeds that reach a rare landmark, and varies each of them once', () => {
@@ -291,7 +270,7 @@ describe('signmesh sim', () => {
     const verdict: Verdict = { kind: 'violated', invariant: 'no-bugs', cause: 'it threw' };
     explainFailure(
       { world: 'signing' as const, seed: 9, profile: 'calm', verdict, tookMs: 1, landmarks: [] },
-      { crypto: 'model', trials, shrinkRuns: 3, out: folder, note: () => undefined },
+      { crypto: 'model', shrinkRuns: 3, out: folder, note: () => undefined },
     );
     spy.mockRestore();
     expect(out).toContain('seed 9, profile calm: violated no-bugs: it threw');

@@ -63,12 +63,10 @@ test.runIf(isThorough)('two threads find what one finds, run by run', { timeout:
     const tasks = [];
     for (let seed = 1; seed <= ${seeds}; seed += 1)
       for (const profile of ${JSON.stringify(walletProfiles)}) tasks.push({ world: 'wallets', seed, profile });
-    // Only runs of the signing world have trials.
-    const searcher = { trials: () => [], worker: 'tools/sim/worker.js' };
     const all = [];
     for (const jobs of [1, 2]) {
       const runs = [];
-      await searchWallets(tasks, { crypto: 'model', searcher, jobs, finished: (one) => runs.push(one) > 0 });
+      await searchWallets(tasks, { crypto: 'model', jobs, finished: (one) => runs.push(one) > 0 });
       all.push(runs);
     }
     process.stdout.write(JSON.stringify(all));`,
