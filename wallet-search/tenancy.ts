@@ -2,12 +2,12 @@
 import { allScopes } from '../api/scopes.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import { tenantPrefix } from '../redis/event-log.ts';
+import type { Draw } from '../sim/draw.ts';
 import type { Client } from '../world/client.ts';
 import type { CustodyWorld } from '../world/custody-world.ts';
 import type { DryRun } from '../world/invariants/dry-runs.ts';
 import type { HookFacts } from '../world/invariants/hooks.ts';
 import type { Answers } from './answers.ts';
-import type { Draw } from './draw.ts';
 import type { Landmarks } from './landmarks.ts';
 import { type Call, Operator, type Posted } from './operator.ts';
 import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';

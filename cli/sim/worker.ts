@@ -1,17 +1,19 @@
 /** A thread of `signmesh sim --jobs`: it runs the seeds that it gets, until it gets none. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Finished, runOne, type SeedTask } from './runs.ts';
+import type { Finished } from '../../runner/search/campaign.ts';
+import type { SeedRun } from '../../runner/search/guide.ts';
+import { type RunAllOptions, runOne } from './runs.ts';
 
-const { crypto } = workerData as { readonly crypto: 'model' | 'real' };
+const options = workerData as Omit<RunAllOptions, 'jobs'>;
 
-parentPort?.on('message', (tasks: readonly SeedTask[] | undefined) => {
-  if (tasks === undefined) parentPort?.close();
-  else void batch(tasks);
+parentPort?.on('message', (runs: readonly SeedRun[] | undefined) => {
+  if (runs === undefined) parentPort?.close();
+  else void batch(runs);
 });
 
 /** One after the other: two simultaneous runs would share the choice of cryptography. */
-async function batch(tasks: readonly SeedTask[]): Promise<void> {
+async function batch(runs: readonly SeedRun[]): Promise<void> {
   const done: Finished[] = [];
-  for (const task of tasks) done.push(await runOne(task, crypto));
+  for (const run of runs) done.push(await runOne(run, options));
   parentPort?.postMessage(done);
 }

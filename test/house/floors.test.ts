@@ -37,7 +37,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   gateway: [...controlPlane, 'openapi'],
   sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
   world: [...controlPlane, 'gateway', 'sim', 'runner', 'coordinator'],
-  'wallet-search': [...withRedis, 'faults', 'networks', 'providers', 'api', 'sim', 'world'],
+  'wallet-search': [...withRedis, 'faults', 'networks', 'providers', 'api', 'sim', 'runner', 'world'],
   model: ['proto', 'crypto', 'faults', 'sim'],
   runner: [...withRedis, 'faults', 'sim', 'model'],
   report: [...withRedis, 'faults', 'runner'],

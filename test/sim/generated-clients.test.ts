@@ -1,11 +1,12 @@
 /** What the clients of random runs insist on: only what must come about. */
 import { expect, test } from 'vitest';
 import { closedByOthers } from '../../runner/search/bystanders.ts';
-import { runChecked } from '../../runner/search/campaign.ts';
 import { randomScenario } from '../../runner/search/generate.ts';
 import { drawSwarm } from '../../runner/search/profiles.ts';
 import { redisRolledBack } from '../../runner/search/redis-rollback.ts';
+import { runChecked } from '../../runner/search/signing.ts';
 import { Draw } from '../../sim/draw.ts';
+import { randomStream } from '../../sim/random.ts';
 import { runs } from '../support/thorough.ts';
 
 const terms = { threshold: 2, total_nodes: 3, curve: 'secp256k1', wallet_service: true, insist: true } as const;
@@ -38,7 +39,7 @@ function rolledBack(count: number): number[] {
 test('Redis goes back in a part of the hostile runs, and in no others', () => {
   expect(rolledBack(8).at(-1)).toBeLessThan(300);
   for (const profile of ['calm', 'stormy', 'malformed'] as const) {
-    const draw = new Draw('swarm', profile);
+    const draw = new Draw(randomStream('swarm', profile));
     for (let seed = 1; seed < 50; seed += 1)
       expect(redisRolledBack({}, drawSwarm(profile, draw), draw)).toBeUndefined();
   }

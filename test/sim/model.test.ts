@@ -7,7 +7,7 @@ import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { runSeed } from '../../runner/search/campaign.ts';
+import { runSeed } from '../../runner/search/signing.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { identitiesOf } from '../../sim/identities.ts';
 import type { Observation } from '../../sim/observation.ts';

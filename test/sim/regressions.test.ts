@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadScenario } from '../../runner/scenario/load.ts';
-import { runChecked } from '../../runner/search/campaign.ts';
+import { runChecked } from '../../runner/search/signing.ts';
 
 const folder = new URL('./regressions/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
