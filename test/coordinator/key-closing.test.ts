@@ -79,7 +79,7 @@ class Closing {
 
   /** The nodes that are asked to delete their share, and the sessions that are told to end. */
   get told(): readonly (number | string)[] {
-    return this.effects.flatMap((effect) => {
+    return this.effects.flatMap((effect): readonly (number | string)[] => {
       if (effect.kind !== 'send') return [];
       const { to, message } = effect;
       if ('kind' in message) return message.kind === 'revoke' ? [to.split('/')[2]!] : [];
