@@ -112,7 +112,7 @@ describe('a search', () => {
   test.each([
     [false, [1, 2], [2]],
     [true, [1, 2, 3, 4], [2, 4]],
-  ])('ends at its first failure, or goes on for other kinds: %s', async (keepGoing, ran, kinds) => {
+  ])('ends at its first failure, or continues for other kinds: %s', async (keepGoing, ran, kinds) => {
     const seen: number[] = [];
     const invariants = ['', '', 'a', 'a', 'b'];
     const failures = await campaign({ ...wallets, round }, fresh, {
