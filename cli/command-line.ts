@@ -193,7 +193,6 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
     ['check', 'run every check of this repository, then its tests', false],
     ['mutate', 'plant mutants in a room, one at a time, and count how many its tests detect', false],
-    ['guards', 'disable each guard of a room in turn, and list those that the random search misses', false],
     ['docs', 'generate the pages of docs/ from code', false],
   ] as const) {
     const command = program
@@ -236,13 +235,10 @@ function clusterCommand(program: Command, name: string, description: string): Co
 }
 
 /** Commands that need a checkout are separate from the product: a package has no tools/. */
-const repositoryCommands = new Set(['bench', 'check', 'docs', 'guards', 'mutate']);
+const repositoryCommands = new Set(['bench', 'check', 'docs', 'mutate']);
 
-/** Of `sim` a checkout has a module of its own (tools/sim.ts). */
 function moduleOf(name: string): string {
-  const ofCheckout = builtFile(`tools/${name}.js`);
-  const isOfCheckout = repositoryCommands.has(name) || (name === 'sim' && existsSync(ofCheckout));
-  return isOfCheckout ? ofCheckout : builtFile(`cli/${name}.js`);
+  return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);
 }
 
 /** Commands with their own module and arguments: the module exports `run(args)`, which gives an exit code. */

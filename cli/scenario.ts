@@ -2,10 +2,16 @@
  * `signmesh scenario`: runs fault scenarios, simulated or live, checks their files, and lists them. Results go to standard
  * output, problems to standard error. The exit code gives the worst verdict (scenarios/runner/world.ts).
  */
+import { writeFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import type { CheckedScenario } from '../scenarios/runner/format.ts';
 import { runSimulated } from '../scenarios/runner/simulated-world.ts';
+import { toYaml } from '../scenarios/runner/to-yaml.ts';
 import { usesWalletApi } from '../scenarios/runner/wallet-api-use.ts';
 import { type Run, type Verdict, verdictExitCodes } from '../scenarios/runner/world.ts';
+import { failsAlike } from '../simulation/search/campaign.ts';
+import { shrink } from '../simulation/search/shrink.ts';
+import { sizeOf, smallerScenarios } from '../simulation/search/smaller-scenarios.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { commandName } from './common/invocation.ts';
 import { type FoundScenario, listed, parseReport, type Report, RunReporter, readScenarios } from './scenario/public.ts';
@@ -18,7 +24,12 @@ interface RunFlags {
   readonly seed?: string;
   readonly crypto?: 'real' | 'model';
   readonly report: readonly Report[];
+  /** A path. */
+  readonly shrink?: string;
 }
+
+/** A scenario of the wallet API takes up to a second a run. */
+const shrinkRunsMax = 300;
 
 /** Resolves with an exit code. Throws a Failure for a wrong call or an invalid scenario. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -55,6 +66,7 @@ function makeCommand(end: (exitCode: number) => void): Command {
     .addOption(
       new Option('--crypto <kind>', 'of the simulated world').choices(['real', 'model']).default(undefined, 'real'),
     )
+    .option('--shrink <file>', 'write the first scenario that fails to this file, as small as it fails in the same way')
     .option('--report <format[=file]>', 'text, jsonl, junit or html; repeatable', collect, [])
     .addHelpText(
       'after',
@@ -98,8 +110,10 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
     if (flags.token !== undefined) throw new Failure('--token goes with --live.', exitCodes.usage);
     if (flags.dataDir !== undefined) throw new Failure('--data-dir goes with --live URL.', exitCodes.usage);
     for (const scenario of scenarios) reporter.add(...(await timed(() => simulated(scenario, flags))));
+    if (flags.shrink !== undefined) await shrinkFailing(scenarios, reporter.runs, flags.shrink, flags);
   } else {
     if (flags.seed !== undefined) throw new Failure('--seed applies only to the simulated world.', exitCodes.usage);
+    if (flags.shrink !== undefined) throw new Failure('--shrink applies only to the simulated world.', exitCodes.usage);
     if (flags.crypto !== undefined) throw new Failure('--crypto applies only to the simulated world.', exitCodes.usage);
     const { runLive } = await import('./scenario/public.ts');
     const url = isUrl ? (flags.live as string) : undefined;
@@ -119,6 +133,29 @@ async function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): P
   // Loads the control plane only for scenarios that use it.
   const { runInCustodyWorld } = await import('../simulation/service/scenario/run.ts');
   return runInCustodyWorld(scenario, options);
+}
+
+async function shrinkFailing(
+  scenarios: readonly FoundScenario[],
+  runs: readonly Run[],
+  path: string,
+  flags: RunFlags,
+): Promise<void> {
+  const failed = runs.findIndex(({ verdict }) => verdict.kind !== 'passed' && verdict.kind !== 'unsupported');
+  if (failed === -1) return;
+  const { file, ...whole } = scenarios[failed]!;
+  const cluster = { ...whole.cluster, ...(flags.seed !== undefined && { seed: flags.seed }) };
+  const { plan, runs: tried } = await shrink<CheckedScenario>(
+    { ...whole, cluster },
+    {
+      reductions: smallerScenarios,
+      fails: async (candidate) =>
+        failsAlike(runs[failed]!.verdict, (await simulated({ ...candidate, file }, flags)).verdict),
+      runsMax: shrinkRunsMax,
+    },
+  );
+  writeFileSync(path, toYaml(plan));
+  process.stderr.write(`${path}: ${sizeOf(plan)} of ${sizeOf(whole)}, in ${tried} runs\n`);
 }
 
 async function timed(work: () => Promise<Run>): Promise<[Run, number]> {

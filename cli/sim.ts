@@ -6,29 +6,20 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { eventLine } from '../clients/report/text.ts';
 import { verdictExitCodes } from '../scenarios/runner/world.ts';
-import { landmarks } from '../simulation/model/landmarks.ts';
-import { failureOf, noTrials, runSeed } from '../simulation/search/campaign.ts';
+import { campaign, type Finished, failureOf, variantsOf } from '../simulation/search/campaign.ts';
+import { plain, readVariant, type SeedRun, type Variant } from '../simulation/search/guide.ts';
 import { type Profile, profiles } from '../simulation/search/profiles.ts';
-import type { WorldRun } from '../simulation/wallet-search/campaign.ts';
-import { plain, readVariant, type Variant, variantText } from '../simulation/wallet-search/guide.ts';
+import type { Workload } from '../simulation/search/workload.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import {
   explainFailure,
-  explainWallets,
-  type Finished,
-  KeptSeeds,
+  failureLine,
   readPlan,
-  roundRuns,
-  roundVariants,
   runAll,
-  type Searcher,
-  type SeedTask,
   SimProgress,
-  searchWallets,
   verdictLine,
   type WorldName,
-  walletProfile,
-  walletProfiles,
+  workloadOf,
   worlds,
 } from './sim/public.ts';
 
@@ -45,21 +36,18 @@ interface Flags {
   readonly trace?: boolean;
   readonly keepGoing?: boolean;
   readonly shrinkRuns: number;
-  readonly variant: Variant;
+  readonly variant?: string;
   readonly plan?: string;
 }
 
 const seedsDefault = 300;
-/** A search of this many runs counts landmarks, stores and varies seeds, and fails when no run reached a required landmark. */
+/** A search of this many runs counts landmarks, and fails when no run reached a required one. */
 const landmarkRunsMin = 900;
 /** Seeds are part of names and of random labels. */
 const seedMax = 999_999_999;
 
-/** As a package runs it; in a checkout the command is that of tools/sim.ts, which has trials. */
-const packaged: Searcher = { trials: noTrials, worker: 'cli/sim/worker.js' };
-
 /** Resolves with an exit code. Throws a Failure for a wrong call. */
-export async function run(args: readonly string[], searcher: Searcher = packaged): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const command = makeCommand();
   try {
     command.parse([...args], { from: 'user' });
@@ -69,24 +57,27 @@ export async function run(args: readonly string[], searcher: Searcher = packaged
     throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
   }
   const flags = command.opts<Flags>();
-  if (flags.trace === true && flags.seed === undefined) {
-    throw new Failure('--trace shows one run: choose it with --seed.', exitCodes.usage);
+  if (flags.trace === true && flags.seed === undefined && flags.plan === undefined) {
+    throw new Failure('--trace shows one run: choose it with --seed or --plan.', exitCodes.usage);
   }
   if (flags.seed !== undefined && flags.seeds !== undefined) {
     throw new Failure('Give either --seed or --seeds.', exitCodes.usage);
   }
-  if (flags.variation !== undefined && (flags.seed === undefined || flags.world !== 'signing')) {
-    throw new Failure('--variation is of one seed of the signing world: say which with --seed.', exitCodes.usage);
+  const one = flags.variant === undefined ? '--variation' : '--variant';
+  if ((flags.variation ?? flags.variant) !== undefined && flags.seed === undefined) {
+    throw new Failure(`${one} is of one seed: say which with --seed.`, exitCodes.usage);
   }
-  if (flags.world === 'wallets' && flags.profile !== 'all' && !walletProfiles.some((one) => one === flags.profile)) {
-    throw new Failure(`--world wallets has the profiles ${walletProfiles.join(', ')}.`, exitCodes.usage);
+  const workload = await workloadOf(flags.world);
+  if (flags.profile !== 'all' && !workload.profiles.includes(flags.profile)) {
+    throw new Failure(`--world ${flags.world} has the profiles ${workload.profiles.join(', ')}.`, exitCodes.usage);
   }
-  const isOfWallets = flags.plan !== undefined || variantText(flags.variant) !== '';
-  if (flags.world === 'signing' && isOfWallets) {
-    throw new Failure('--plan and --variant are of --world wallets.', exitCodes.usage);
+  if (flags.plan !== undefined) {
+    if (flags.world !== 'wallets') throw new Failure('--plan is of --world wallets.', exitCodes.usage);
+    return told(workload, readPlan(flags.plan), flags);
   }
-  if (flags.plan !== undefined) return runPlan(flags);
-  return flags.trace === true ? trace(flags, searcher) : search(flags, searcher);
+  const runs = runsOf(flags, workload);
+  if (flags.trace === true) return told(workload, workload.plan(runs[0]!), flags);
+  return search(workload, runs, flags);
 }
 
 function makeCommand(): Command {
@@ -97,9 +88,9 @@ function makeCommand(): Command {
     .option('--seeds <count>', `number of seeds to run (${seedsDefault} by default)`, number(1, 100_000_000))
     .option('--first-seed <number>', 'the first seed', number(0, seedMax), 1)
     .option('--seed <number>', 'run this seed only', number(0, seedMax))
-    .option('--variation <number>', 'with --seed: the same clients with other faults and times', number(0, seedMax))
+    .option('--variation <number>', 'with --seed: --variant turn=0.<number>', number(0, seedMax))
     .option('--trace', 'with --seed or --plan: every event on standard output, one a line')
-    .option('--variant <text>', 'with --world wallets and --seed: as a failure names it', variantOf, plain)
+    .option('--variant <text>', 'with --seed: the varied run that a failure names')
     .option('--plan <file>', 'with --world wallets: run a plan that a search has written')
     .addOption(
       new Option(
@@ -128,7 +119,7 @@ function makeCommand(): Command {
     .option('--out <dir>', 'folder for failing scenarios', 'sim-failures')
     .addHelpText(
       'after',
-      '\nExit codes: 0 no failure, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md,\nalso on the trials that the search has in a checkout and not in a package.',
+      '\nExit codes: 0 no failure, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md.',
     )
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
@@ -142,102 +133,65 @@ function number(min: number, max: number): (text: string) => number {
   };
 }
 
-function variantOf(text: string): Variant {
-  const read = readVariant(text);
-  if (read === undefined) throw new InvalidArgumentError('It must be as a failure names it.');
-  return read;
-}
-
 /** One run, printed event by event. */
-async function trace(
-  { seed = 0, variation, profile, crypto, world, variant }: Flags,
-  { trials }: Searcher,
-): Promise<number> {
-  // A trace is of one run.
-  const one = profile === 'all' ? 'stormy' : profile;
-  if (world === 'wallets') {
-    const { runWorldSeed } = await import('../simulation/wallet-search/campaign.ts');
-    return told(await runWorldSeed(seed, walletProfile(one), { crypto, record: true }, variant));
-  }
-  const { verdict, events } = runSeed(seed, one, { crypto, trials, record: true, variation });
+async function told(workload: Workload<unknown>, plan: unknown, { crypto, trace = false }: Flags): Promise<number> {
+  const { trace: events, verdict } = await workload.run(plan, { crypto, record: trace });
+  const lines = events.map((event) => (typeof event === 'string' ? event : eventLine(event)));
   // One write, for pipes.
-  process.stdout.write(events.map((event) => `${eventLine(event)}\n`).join(''));
-  process.stderr.write(`${verdictLine(verdict)}\n`);
-  return verdictExitCodes[verdict.kind];
-}
-
-function told({ trace: lines, verdict }: WorldRun): number {
   process.stdout.write(lines.map((line) => `${line}\n`).join(''));
   process.stderr.write(`${verdictLine(verdict)}\n`);
   return verdictExitCodes[verdict.kind];
 }
 
-async function runPlan({ plan: path = '', crypto, trace: isTold = false }: Flags): Promise<number> {
-  const { seed, plan } = readPlan(path);
-  const { runWorldPlan } = await import('../simulation/wallet-search/campaign.ts');
-  return told(await runWorldPlan(seed, plan, { crypto, record: isTold }));
-}
-
-async function search(flags: Flags, searcher: Searcher): Promise<number> {
-  const { crypto, jobs } = flags;
-  const tasks = tasksOf(flags);
-  const isGuided = flags.world === 'wallets' && flags.seed === undefined;
-  const varied = isGuided ? Math.floor(tasks.length / roundRuns) * roundVariants : 0;
-  const progress = new SimProgress(process.stderr, tasks.length + varied, await landmarksOf(flags.world));
-  const kept = new KeptSeeds();
-  // A single profile cannot reach some landmarks.
-  const isWhole = flags.profile === 'all';
-  const note = (text: string) => progress.say(text);
-  const failures: Finished[] = [];
+async function search(workload: Workload<unknown>, runs: readonly SeedRun[], flags: Flags): Promise<number> {
+  const isGuided = flags.seed === undefined;
+  const total = runs.length + (isGuided ? variantsOf(workload, runs.length) : 0);
+  const progress = new SimProgress(process.stderr, total, Object.keys(workload.landmarks));
   const seen = new Set<string>();
-  let exitCode: number = exitCodes.ok;
-  const finished = (one: Finished): boolean => {
+  const finished = (one: Finished): void => {
     progress.add(one);
-    kept.add(one);
-    const { verdict } = one;
-    if (verdict.kind === 'passed') return true;
-    if (exitCode === exitCodes.ok) exitCode = verdictExitCodes[verdict.kind];
-    const kind = failureOf(verdict);
-    if (!seen.has(kind)) {
-      seen.add(kind);
-      progress.clear();
-      explainFailure(one, { ...flags, trials: searcher.trials, note });
-      failures.push(one);
-    }
-    return flags.keepGoing === true;
+    const kind = failureOf(one.verdict);
+    if (one.verdict.kind === 'passed' || seen.has(kind)) return;
+    seen.add(kind);
+    progress.clear();
+    process.stdout.write(`${failureLine(one)}\n`);
   };
-  if (isGuided) await searchWallets(tasks, { crypto, searcher, jobs, finished });
-  else await runAll(tasks, { crypto, searcher, jobs, finished });
-  const mayVary =
-    flags.world === 'signing' &&
-    tasks.length >= landmarkRunsMin &&
-    (exitCode === exitCodes.ok || flags.keepGoing === true);
-  const variations = mayVary ? kept.variations() : [];
-  progress.extend(variations.length);
-  await runAll(variations, { crypto, searcher, jobs, finished });
-  for (const one of failures) if (one.world === 'wallets') await explainWallets(one, { ...flags, note });
+  const failures = await campaign(workload, runs, {
+    runAll: (some, heard) => runAll(some, flags, heard),
+    finished,
+    isGuided,
+    keepGoing: flags.keepGoing === true,
+  });
+  for (const one of failures) {
+    if (failures.length > 1) process.stdout.write(`${failureLine(one)}\n`);
+    await explainFailure(workload, one, { ...flags, note: (text) => progress.say(text) });
+  }
   progress.clear();
   process.stdout.write(`${progress.summary()}\n`);
-  if (tasks.length < landmarkRunsMin) return exitCode;
+  const [first] = failures;
+  const exitCode = first === undefined ? exitCodes.ok : verdictExitCodes[first.verdict.kind];
+  if (runs.length < landmarkRunsMin) return exitCode;
   process.stdout.write(`${progress.coverage()}\n`);
-  if (!isWhole || exitCode !== exitCodes.ok || progress.missing.length === 0) return exitCode;
+  // A single profile cannot reach some landmarks.
+  if (flags.profile !== 'all' || exitCode !== exitCodes.ok || progress.missing.length === 0) return exitCode;
   process.stdout.write(`no run reached ${progress.missing.join('; ')}\n`);
   return verdictExitCodes.failed;
 }
 
-async function landmarksOf(world: WorldName): Promise<readonly string[]> {
-  if (world === 'signing') return landmarks;
-  return Object.keys((await import('../simulation/wallet-search/landmarks.ts')).mustHappen);
+function runsOf(flags: Flags, workload: Workload<unknown>): SeedRun[] {
+  const { seed, seeds = seedsDefault, firstSeed, profile, trace = false } = flags;
+  // A trace is of one run.
+  const chosen = profile !== 'all' ? [profile] : trace ? (['stormy'] as const) : workload.profiles;
+  const variant = variantOf(flags, workload);
+  const count = seed === undefined ? seeds : 1;
+  return Array.from({ length: count }, (_, index) => (seed ?? firstSeed) + index).flatMap((one) =>
+    chosen.map((name) => ({ seed: one, profile: name, variant })),
+  );
 }
 
-function tasksOf({ world, seed, variation, seeds = seedsDefault, firstSeed, profile, variant }: Flags): SeedTask[] {
-  const all = world === 'wallets' ? walletProfiles : profiles;
-  const chosen = profile === 'all' ? all : [profile];
-  const first = seed ?? firstSeed;
-  const count = seed === undefined ? seeds : 1;
-  const numbers = Array.from({ length: count }, (_, index) => first + index);
-  const how = variantText(variant) === '' ? {} : { variant };
-  return numbers.flatMap((one) =>
-    chosen.map((name) => ({ world, seed: one, profile: name, ...(variation !== undefined && { variation }), ...how })),
-  );
+function variantOf({ variation, variant = '' }: Flags, { steps }: Workload<unknown>): Variant {
+  if (variation !== undefined && variation > 0) return { ...plain, turns: [{ from: 0, salt: variation }] };
+  const read = readVariant(variant, steps);
+  if (read === undefined) throw new Failure('--variant must be as a failure names it.', exitCodes.usage);
+  return read;
 }

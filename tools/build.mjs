@@ -42,7 +42,7 @@ const entries = [
   ].map((name) => `cli/${name}`),
   'nodes/hsm/child',
   'clients/testing/index',
-  ...['bench', 'check', 'docs', 'guards', 'mutate', 'sim', 'sim/worker'].map((name) => `tools/${name}`),
+  ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
   ...[
     'main',
     'probe',

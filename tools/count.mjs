@@ -25,7 +25,11 @@ for (const room of [...new Set(product.map(({ path }) => path.split('/')[0]))].s
   const own = product.filter(({ path }) => path.split('/')[0] === room);
   process.stdout.write(`${room.padEnd(16)} ${String(linesOf(own)).padStart(7)} lines\n`);
 }
-const markdown = files.filter(({ path }) => pages.test(path)).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+const markdown = files
+  .filter(({ path }) => pages.test(path))
+  .reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
 process.stdout.write(`product          ${String(linesOf(product)).padStart(7)} lines\n`);
-process.stdout.write(`tests            ${String(linesOf(ofCode.filter(({ path }) => isTest(path)))).padStart(7)} lines\n`);
+process.stdout.write(
+  `tests            ${String(linesOf(ofCode.filter(({ path }) => isTest(path)))).padStart(7)} lines\n`,
+);
 process.stdout.write(`Markdown         ${String(Math.round(markdown / 1000)).padStart(7)} KB\n`);

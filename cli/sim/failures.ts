@@ -1,53 +1,54 @@
-/** The output for a failing seed: the contradiction, the replay command, and the smallest scenario that fails alike. */
+/** The output for a failing run: the contradiction, the replay command, and the file of the smallest plan that fails alike. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckedScenario } from '../../scenarios/runner/format.ts';
-import { toYaml } from '../../scenarios/runner/to-yaml.ts';
 import type { Verdict } from '../../scenarios/runner/world.ts';
-import { shrinkFailure, type Trials } from '../../simulation/search/campaign.ts';
-import { randomScenario } from '../../simulation/search/generate.ts';
+import { type Finished, shrinkFailure } from '../../simulation/search/campaign.ts';
+import { variantText } from '../../simulation/search/guide.ts';
+import type { Workload } from '../../simulation/search/workload.ts';
 import { commandName } from '../common/invocation.ts';
-import type { Finished } from './runs.ts';
+import type { WorldName } from './runs.ts';
 
 export interface ExplainOptions {
+  readonly world: WorldName;
   readonly crypto: 'model' | 'real';
-  /** Of the search that found it. */
-  readonly trials: Trials;
-  /** The limit of runs for shrinking; 0: writes the scenario unchanged. */
+  /** The limit of runs for shrinking; 0: writes the plan unchanged. */
   readonly shrinkRuns: number;
-  /** The path of the scenario. */
+  /** The folder of the file. */
   readonly out: string;
   /** Called with progress messages. */
   readonly note: (text: string) => void;
 }
 
-/** Prints a failure to standard output, and writes its scenario. */
-export function explainFailure(
-  { world, seed, profile, variation = 0, verdict }: Finished,
-  options: ExplainOptions,
-): void {
-  const { crypto, trials, shrinkRuns, out, note } = options;
+/** "seed 19, profile stormy: stuck: …" */
+export function failureLine({ seed, profile, variant, verdict }: Finished): string {
+  const varied = variantText(variant);
+  return `seed ${seed}${varied === '' ? '' : `, variant ${varied}`}, profile ${profile}: ${verdictLine(verdict)}`;
+}
+
+/** Prints how to run a failure again, shrinks it, and writes its file. */
+export async function explainFailure<Plan>(
+  workload: Workload<Plan>,
+  run: Finished,
+  { world, crypto, shrinkRuns, out, note }: ExplainOptions,
+): Promise<void> {
   const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
-  process.stdout.write(
-    `seed ${seed}${variation > 0 ? `, variation ${variation}` : ''}, profile ${profile}: ${verdictLine(verdict)}\n`,
-  );
-  // Its runs consist of clients' calls, which no scenario file has (wallets.ts).
-  if (world !== 'signing') return;
-  const varied = variation > 0 ? ` --variation ${variation}` : '';
-  line('replay', `${commandName()} sim --seed ${seed}${varied} --profile ${profile} --crypto ${crypto} --trace`);
-  const whole = randomScenario(seed, profile, variation);
+  const varied = variantText(run.variant);
+  const how = `${world === 'signing' ? '' : `--world ${world} `}--seed ${run.seed}${varied === '' ? '' : ` --variant '${varied}'`}`;
+  line('replay', `${commandName()} sim ${how} --profile ${run.profile} --crypto ${crypto} --trace`);
+  const whole = workload.plan(run);
   let smallest = whole;
   if (shrinkRuns > 0) {
     note('making it smaller …');
-    const shrunk = shrinkFailure(whole, verdict, { crypto, trials, runsMax: shrinkRuns });
-    smallest = shrunk.scenario;
-    line('shrunk', `${sizeOf(whole)} to ${sizeOf(smallest)}, in ${shrunk.runs} runs`);
+    const { plan, runs } = await shrinkFailure(workload, whole, run.verdict, { crypto, runsMax: shrinkRuns });
+    smallest = plan;
+    line('shrunk', `${workload.size(whole)} to ${workload.size(plan)}, in ${runs} runs`);
   }
   mkdirSync(out, { recursive: true });
-  const path = join(out, `${whole.scenario}.yaml`);
-  writeFileSync(path, toYaml(smallest));
+  const { name, text, again } = workload.file(smallest);
+  const path = join(out, name);
+  writeFileSync(path, text);
   line('file', path);
-  line('again', `${commandName()} scenario run ${path} --crypto ${crypto}`);
+  line('again', `${commandName()} ${again(path)} --crypto ${crypto}`);
 }
 
 /** "violated transitions-on-table: …" */
@@ -63,9 +64,4 @@ export function verdictLine(verdict: Verdict): string {
     case 'unsupported':
       return `unsupported: ${verdict.cause}`;
   }
-}
-
-function sizeOf({ faults, clients }: CheckedScenario): string {
-  const steps = Object.values(clients).flat().length;
-  return `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} and ${steps} ${steps === 1 ? 'step' : 'steps'}`;
 }

@@ -1,6 +1,6 @@
 /** The progress of a search: a bar on a terminal, periodic lines elsewhere. */
 import type { WriteStream } from 'node:tty';
-import type { Finished } from './runs.ts';
+import type { Finished } from '../../simulation/search/campaign.ts';
 
 const barChars = 24;
 const redrawMs = 100;

@@ -1,16 +1,5 @@
-/** The parts that the command `sim` uses. */
-export { explainFailure, verdictLine } from './failures.ts';
-export { KeptSeeds } from './kept-seeds.ts';
+/** The parts of `signmesh sim`. */
+export { explainFailure, failureLine, verdictLine } from './failures.ts';
+export { readPlan } from './plan-file.ts';
 export { SimProgress } from './progress.ts';
-export {
-  type Finished,
-  runAll,
-  type Searcher,
-  type SeedTask,
-  type WorldName,
-  walletProfile,
-  walletProfiles,
-  worlds,
-} from './runs.ts';
-export { runTasks } from './thread.ts';
-export { explainWallets, readPlan, roundRuns, roundVariants, searchWallets } from './wallets.ts';
+export { runAll, type WorldName, workloadOf, worlds } from './runs.ts';

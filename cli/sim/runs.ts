@@ -1,85 +1,45 @@
 /** Many seeds, one after the other or in several threads. The results do not depend on the number of threads. */
 import { Worker } from 'node:worker_threads';
-import type { Verdict } from '../../scenarios/runner/world.ts';
-import type { Landmark } from '../../simulation/model/landmarks.ts';
-import { runSeed, type Trials } from '../../simulation/search/campaign.ts';
-import type { Profile } from '../../simulation/search/profiles.ts';
-import type { Variant } from '../../simulation/wallet-search/guide.ts';
+import type { Finished } from '../../simulation/search/campaign.ts';
+import type { SeedRun } from '../../simulation/search/guide.ts';
+import { signing } from '../../simulation/search/signing.ts';
+import type { Workload } from '../../simulation/search/workload.ts';
 import { builtFile } from '../common/built.ts';
 
 /** `signing`: the signing cluster and its five calls. `wallets`: the control plane over it. */
 export const worlds = ['signing', 'wallets'] as const;
 export type WorldName = (typeof worlds)[number];
 
-/** Profiles that the search of the control plane has. */
-export const walletProfiles = ['calm', 'stormy', 'hostile'] as const;
-
-/** Throws for a profile that the search lacks. */
-export function walletProfile(profile: Profile): (typeof walletProfiles)[number] {
-  const found = walletProfiles.find((one) => one === profile);
-  if (found === undefined) throw new Error(`the search of the control plane has no profile ${profile}`);
-  return found;
-}
-
-export interface SeedTask {
-  readonly world: WorldName;
-  readonly seed: number;
-  readonly profile: Profile;
-  /** Of the signing world: the seed's scenario with other faults and times; 0 by default. */
-  readonly variation?: number;
-  /** The differences of a run of wallets from the draws of its seed. */
-  readonly variant?: Variant;
-}
-
-/** A finished run. */
-export interface Finished extends SeedTask {
-  readonly verdict: Verdict;
-  /** Virtual time. */
-  readonly tookMs: number;
-  /** The landmarks that the run reached (simulation/model/landmarks.ts, simulation/wallet-search/landmarks.ts). */
-  readonly landmarks: readonly string[];
-}
-
-/** What runs the seeds. */
-export interface Searcher {
-  /** Of the signing world. */
-  readonly trials: Trials;
-  /** The built file of a thread with the same trials, e.g. `cli/sim/worker.js`. */
-  readonly worker: string;
+export async function workloadOf(world: WorldName): Promise<Workload<unknown>> {
+  // Loads the control plane only when needed.
+  return world === 'signing' ? signing : (await import('../../simulation/wallet-search/workload.ts')).wallets;
 }
 
 export interface RunAllOptions {
+  readonly world: WorldName;
   readonly crypto: 'model' | 'real';
-  readonly searcher: Searcher;
   /** Threads. */
   readonly jobs: number;
-  /** Called with every run, in the order of the tasks; false stops the search. */
-  readonly finished: (one: Finished) => boolean;
 }
 
-/** Tasks that a thread gets at once. */
-const batchTasks = 8;
+/** Runs that a thread gets at once. */
+const batchRuns = 8;
 
-export async function runOne(task: SeedTask, crypto: 'model' | 'real', trials: Trials): Promise<Finished> {
-  const { world, seed, profile, variation, variant } = task;
-  if (world === 'wallets') {
-    // Loads the control plane only when needed.
-    const { runWorldSeed } = await import('../../simulation/wallet-search/campaign.ts');
-    const run = await runWorldSeed(seed, walletProfile(profile), { crypto, record: false }, variant);
-    const { verdict, tookMs, landmarks } = run;
-    return { world, seed, profile, ...(variant && { variant }), verdict, tookMs, landmarks };
-  }
-  const landmarks: Landmark[] = [];
-  const reached = (landmark: Landmark) => void landmarks.push(landmark);
-  const { verdict, tookMs } = runSeed(seed, profile, { crypto, trials, record: false, variation, reached });
-  return { ...task, verdict, tookMs, landmarks };
+export async function runOne(run: SeedRun, { world, crypto }: Omit<RunAllOptions, 'jobs'>): Promise<Finished> {
+  const workload = await workloadOf(world);
+  const { trace: _, ...ended } = await workload.run(workload.plan(run), { crypto, record: false });
+  return { ...run, ...ended };
 }
 
-/** Resolves when all are over, or the caller stopped it; gives whether all are. */
-export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions): Promise<boolean> {
-  if (options.jobs > 1) return inThreads(tasks, options);
-  for (const task of tasks) {
-    if (!options.finished(await runOne(task, options.crypto, options.searcher.trials))) return false;
+/** `finished` gets every run in their order; false stops them. Resolves with whether all are over. */
+export async function runAll(
+  runs: readonly SeedRun[],
+  options: RunAllOptions,
+  finished: (one: Finished) => boolean,
+): Promise<boolean> {
+  if (options.jobs > 1) return inThreads(runs, options, finished);
+  for (const run of runs) {
+    if (!finished(await runOne(run, options))) return false;
     // Lets the terminal output and an interruption run.
     await new Promise(setImmediate);
   }
@@ -87,11 +47,12 @@ export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions)
 }
 
 async function inThreads(
-  tasks: readonly SeedTask[],
-  { crypto, searcher, jobs, finished }: RunAllOptions,
+  runs: readonly SeedRun[],
+  { world, crypto, jobs }: RunAllOptions,
+  finished: (one: Finished) => boolean,
 ): Promise<boolean> {
   const done = new Map<number, Finished>();
-  let nextTask = 0;
+  let nextRun = 0;
   let nextTold = 0;
   let isOver = false;
   const tell = () => {
@@ -103,16 +64,16 @@ async function inThreads(
   };
   const thread = () =>
     new Promise<void>((resolve, reject) => {
-      const worker = new Worker(builtFile(searcher.worker), { workerData: { crypto }, execArgv: [] });
+      const worker = new Worker(builtFile('cli/sim/worker.js'), { workerData: { world, crypto }, execArgv: [] });
       let from = 0;
       const give = () => {
-        if (isOver || nextTask >= tasks.length) {
+        if (isOver || nextRun >= runs.length) {
           worker.postMessage(undefined);
           return;
         }
-        from = nextTask;
-        nextTask = Math.min(tasks.length, nextTask + batchTasks);
-        worker.postMessage(tasks.slice(from, nextTask));
+        from = nextRun;
+        nextRun = Math.min(runs.length, nextRun + batchRuns);
+        worker.postMessage(runs.slice(from, nextRun));
       };
       worker.on('message', (batch: readonly Finished[]) => {
         for (const [index, one] of batch.entries()) done.set(from + index, one);
@@ -123,6 +84,6 @@ async function inThreads(
       worker.on('exit', () => resolve());
       give();
     });
-  await Promise.all(Array.from({ length: Math.min(jobs, tasks.length) }, thread));
+  await Promise.all(Array.from({ length: Math.min(jobs, runs.length) }, thread));
   return !isOver;
 }

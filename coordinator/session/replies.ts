@@ -1,7 +1,9 @@
 /** Answers to the gateway: the response to each kind of request, or its error. */
+
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { CallErrorCode, type CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type CallFacts, type CoordinatorEffect, wire } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import type { Proof } from './receipts.ts';
@@ -92,14 +94,16 @@ function keyFacts(record: SessionRecord | undefined) {
     publicKey: bytes(publicKey),
     ownerKeys: ownerKeys.map(bytes),
     chainCode: bytes(chainCode),
-    ...(confirmation && {
-      confirmation: {
-        attempt,
-        verificationShares: confirmation.verificationShares.map(bytes),
-        transcriptDigest: bytes(confirmation.transcriptDigest),
-        signatures: confirmation.signatures.map(bytes),
-      },
-    }),
+    // The store has it before the key is made.
+    ...(confirmation !== undefined &&
+      record.state === ReceiptState.BACKEND_COMPLETED && {
+        confirmation: {
+          attempt,
+          verificationShares: confirmation.verificationShares.map(bytes),
+          transcriptDigest: bytes(confirmation.transcriptDigest),
+          signatures: confirmation.signatures.map(bytes),
+        },
+      }),
     participants: [...participantsOf(record.ceremony)],
     culprits: [...culprits],
   };

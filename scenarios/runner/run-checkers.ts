@@ -9,7 +9,7 @@ import {
   ofAllClusters,
   ownCheckers,
 } from '../../simulation/cluster/invariants/checkers.ts';
-import type { Checker, Observation, TrialPorts } from '../../simulation/cluster/observation.ts';
+import type { Checker, Observation } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { Verdict } from './world.ts';
@@ -56,11 +56,6 @@ export class RunCheckers {
       const text = checker.observe(observation);
       if (text !== undefined) this.#violated(checker, text, cluster, observation);
     }
-  }
-
-  /** The first cluster has started. */
-  began(ports: TrialPorts): void {
-    for (const checker of this.#checkers[0]!) checker.began?.(ports);
   }
 
   /** Whether a checker has something to check at the end. */

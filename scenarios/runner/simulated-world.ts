@@ -91,9 +91,7 @@ class SimulatedRun {
       ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
     } as const;
     if (clusters === 1) {
-      const cluster = new SimCluster({ ...common, observe: (observation) => this.#checkers.observe(1, observation) });
-      this.#checkers.began(cluster);
-      this.#cluster = cluster;
+      this.#cluster = new SimCluster({ ...common, observe: (observation) => this.#checkers.observe(1, observation) });
     } else {
       this.#cluster = new ManyClusters({ ...common, clusters, observe: (...seen) => this.#checkers.observe(...seen) });
     }

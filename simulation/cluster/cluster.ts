@@ -7,7 +7,7 @@ import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { expiryAddress, keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../../coordinator/expiry.ts';
-import { noTrace, type RandomBytes } from '../../core/actors/contract.ts';
+import { noTrace } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { keyRecordKey, type NodeRecord, type NodeWrite } from '../../nodes/records/records.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -30,7 +30,6 @@ import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { SimCall, SimCaller } from './calls.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
 import type { CoordinatorSnapshot, NodeSnapshot, SyncStore } from './memory-stores.ts';
-import type { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { ProcessState } from './processes.ts';
 import type { SimToken } from './token.ts';
@@ -253,11 +252,6 @@ export class SimCluster {
   /** The store of a node, for tests that act as a thief. */
   nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
     return this.#world.nodeStores[id - 1]!;
-  }
-
-  /** A further process of the node, over a copy of its store as it is now: it has no effect on the cluster. */
-  nodeCopy(id: number, random: RandomBytes): NodeCopy {
-    return this.#world.nodeCopy(id, random);
   }
 
   /** The vendor of MPC_VENDOR keys. */

@@ -1,21 +1,22 @@
-/** Choices from a seed: the same seed and label give the same choices, in the order of the calls. */
-import { randomStream } from './random.ts';
+/** The choices of random runs: the same stream gives the same choices, in the order of the calls. */
+import type { RandomBytes } from '../../core/actors/contract.ts';
 
 const blockBytes = 1024;
 
 export class Draw {
-  readonly #bytes: (length: number) => Uint8Array;
+  readonly #random: RandomBytes;
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
 
-  constructor(seed: string, label: string) {
-    this.#bytes = randomStream(seed, label);
+  /** `random`: a stream for these choices alone. */
+  constructor(random: RandomBytes) {
+    this.#random = random;
   }
 
   /** In [0, 1). */
   fraction(): number {
     if (this.#at + 4 > this.#block.length) {
-      this.#block = Buffer.from(this.#bytes(blockBytes));
+      this.#block = Buffer.from(this.#random(blockBytes));
       this.#at = 0;
     }
     const word = this.#block.readUInt32LE(this.#at);
@@ -48,5 +49,16 @@ export class Draw {
   swarm<T>(list: readonly T[], probability: number): T[] {
     const chosen = list.filter(() => this.chance(probability));
     return chosen.length > 0 ? chosen : [this.pick(list)];
+  }
+
+  /** One of the names, by their weights. */
+  weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
+    const names = Object.keys(weights) as K[];
+    let left = this.fraction() * names.reduce((sum, name) => sum + weights[name], 0);
+    const drawn = names.find((name) => {
+      left -= weights[name];
+      return left < 0;
+    });
+    return drawn ?? names.at(-1)!;
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { ActorEvent, Address, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
+import type { ActorEvent, Address, WriteOutcome } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import type { CallError } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -14,7 +14,6 @@ import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.t
 import type { VendorOrder } from '../../wallets/providers/vendor/public.ts';
 import type { SimCaller } from './calls.ts';
 import type { FrameOutcome } from './network.ts';
-import type { NodeCopy } from './node-copy.ts';
 
 /** A call of a gateway. `request`: decoded. */
 interface ObservedCall {
@@ -126,16 +125,8 @@ export type Observation =
       readonly definition?: Fault;
     };
 
-/** What a checker may try beside the run, without any effect on it. */
-export interface TrialPorts {
-  /** A further process of the node, over a copy of its store as it is now. */
-  nodeCopy(nodeId: number, random: RandomBytes): NodeCopy;
-}
-
 export interface Checker {
   readonly invariant: string;
-  /** Called once, when the cluster has started. */
-  began?(ports: TrialPorts): void;
   /** Checks one observation; returns a text about a violation. */
   observe(observation: Observation): string | undefined;
   /** The run is over, its faults healed and its clients served: returns an outcome that is still missing. */

@@ -5,7 +5,7 @@
 
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { ActorEvent, Address, Envelope, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
+import type { ActorEvent, Address, Envelope, WriteOutcome } from '../../core/actors/contract.ts';
 import { safeErrorText } from '../../core/actors/error-text.ts';
 import type { NodeIdentity } from '../../nodes/behaviours.ts';
 import { type NodeRecord, type NodeWrite, vendorRecordName } from '../../nodes/records/records.ts';
@@ -26,7 +26,6 @@ import {
 } from './members.ts';
 import { type MemoryCoordinatorStore, type MemoryNodeStore, unreliableStore } from './memory-stores.ts';
 import type { Network } from './network.ts';
-import { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -126,11 +125,6 @@ export class Starts {
       if (name) machine.deliver(vendorNews(id, name.tenant, name.reference));
     }
     return machine;
-  }
-
-  nodeCopy(id: number, random: RandomBytes): NodeCopy {
-    const nowMs = this.#parts.processes.nowMs(`node/${id}`);
-    return new NodeCopy({ identity: this.#identity(id), store: this.#parts.nodeStores[id - 1]!, nowMs, random });
   }
 
   #identity(id: number): Omit<NodeIdentity, 'boot'> {

@@ -6,7 +6,7 @@
 import { clusterAddress, type LocalMessage } from '../../coordinator/contract/messages.ts';
 import { failureReply } from '../../coordinator/failure-replies.ts';
 import { peerOf } from '../../core/actors/address.ts';
-import type { ActorEvent, Address, Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
+import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../../core/actors/contract.ts';
 import { noTrace } from '../../core/actors/contract.ts';
 import { identityFromSeed } from '../../core/crypto/identity.ts';
 import { gatewayMacs } from '../../core/crypto/order-macs.ts';
@@ -35,7 +35,6 @@ import {
   memoryNodeStore,
 } from './memory-stores.ts';
 import { type Direction, Network } from './network.ts';
-import type { NodeCopy } from './node-copy.ts';
 import type { Bug, SimOptions } from './options.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -255,10 +254,6 @@ export class SimWorld implements ClusterMember {
       pause: () => this.#nodes.get(id)?.pause(),
       resume: () => this.#nodes.get(id)?.resume(),
     });
-  }
-
-  nodeCopy(id: number, random: RandomBytes): NodeCopy {
-    return this.#starts.nodeCopy(id, random);
   }
 
   /** The vendor calls back the process of a node. */

@@ -76,9 +76,12 @@ export function answeredInTime(options: LivenessOptions): Checker {
     const isOld = (writtenMs.get(checkpoint?.checkpointId ?? '') ?? call.atMs) < call.atMs;
     const reason = isOld ? '' : (receipt?.reasonCode ?? '');
     const { reasonCode = '', message = '' } = response as { readonly reasonCode?: string; readonly message?: string };
-    // A preview says why it has no partial; a node that cannot sign is ready.
-    const isUnseen = missing.has(reasonCode) && !/cannot sign/.test(message);
-    return missing.has(reason) || isUnseen
+    // A preview and a step say why they have no partial: a node that holds no share of the key is ready, and cannot sign.
+    const isMissing = [
+      [reason, receipt?.message],
+      [reasonCode, message],
+    ].some(([code = '', why = '']) => missing.has(code) && !/cannot sign/.test(why));
+    return isMissing
       ? `${call.method} hears ${reason || reasonCode}, and all nodes have been ready for ${settleMs} ms`
       : undefined;
   }

@@ -96,6 +96,12 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
       return `${what}, and has not opened attempt ${attempt}`;
     const record = history.session(tenant, session);
     const intent = record && isSigning(record) ? record.ceremony.facts.intentId : '';
+    // A signature needs a node that did not confirm the key: it gets the results again, for the signature's call.
+    const isOwed =
+      record?.ceremony.kind === 'dkg' &&
+      record.state === ReceiptState.BACKEND_COMPLETED &&
+      record.ceremony.stalledBy?.some((id) => node === `node/${id}`);
+    if (body.case === 'dkgConfirm' && isOwed) return undefined;
     return mayRepeat || waiting.waitedMs(tenant, session, intent, atMs) !== undefined
       ? undefined
       : `${what}, and no call waits for it`;

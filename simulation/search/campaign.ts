@@ -1,95 +1,63 @@
-/**
- * Runs random scenarios, one a seed, with every checker, and shrinks a failure to a minimal scenario that fails alike.
- *
- * The same seed, profile and cryptography give the same run, byte for byte, whatever ran before it.
- */
-import { withCryptography } from '../../core/crypto/model/switch.ts';
-import type { CheckedScenario } from '../../scenarios/runner/format.ts';
-import { lifetimesOf, runSimulated } from '../../scenarios/runner/simulated-world.ts';
-import type { Run, Verdict } from '../../scenarios/runner/world.ts';
-import { type Identities, identitiesOf } from '../cluster/identities.ts';
-import { allCheckers } from '../cluster/invariants/checkers.ts';
-import type { Checker } from '../cluster/observation.ts';
-import { modelCheckers } from '../model/checkers.ts';
-import { type Landmark, watchLandmarks } from '../model/landmarks.ts';
-import { randomScenario } from './generate.ts';
-import type { Profile } from './profiles.ts';
+/** A random search: rounds of seeds and of their variants, the kinds of failures, and the smallest plan that fails alike. */
+import type { Verdict } from '../../scenarios/runner/world.ts';
+import { Guide, type SeedRun } from './guide.ts';
 import { type Shrunk, shrink } from './shrink.ts';
+import type { Ended, RunOptions, Workload } from './workload.ts';
 
-/** The facts of a run that its trials need. */
-export interface TriedRun {
-  readonly seed: string;
-  readonly nodesTotal: number;
-  /** Whether the nodes accept client-supplied dealers. */
-  readonly allowsDealers: boolean;
-  readonly identities: () => Identities;
+export interface Finished extends SeedRun, Omit<Ended, 'trace'> {}
+
+export interface CampaignOptions {
+  /** Runs all; `finished` gets each in their order, and stops them with false. Resolves with whether all are over. */
+  readonly runAll: (runs: readonly SeedRun[], finished: (one: Finished) => boolean) => Promise<boolean>;
+  readonly finished: (one: Finished) => void;
+  /** Whether landmarks guide the search, in rounds. */
+  readonly isGuided: boolean;
+  /** Whether it continues after a failure. */
+  readonly keepGoing: boolean;
 }
 
-/** Makes the checkers that perform trials beside one run. They do not change it. */
-export type Trials = (run: TriedRun) => readonly Checker[];
-
-/** An installed package has none: they are the repository's own (trials/all-trials.ts, handed in by tools/sim.ts and by tests). */
-export const noTrials: Trials = () => [];
-
-export interface SearchOptions {
-  readonly crypto: 'model' | 'real';
-  readonly trials: Trials;
-  /** Whether the run's events are recorded. */
-  readonly record: boolean;
-  /** The seed's scenario with other faults and times (randomScenario); 0 by default. */
-  readonly variation?: number | undefined;
-  /** Called with each landmark (simulation/model/landmarks.ts) that the run reaches. */
-  readonly reached?: ((landmark: Landmark) => void) | undefined;
-}
-
-/** One run of a scenario with every invariant checked at every event. */
-export function runChecked(scenario: CheckedScenario, { crypto, trials, record, reached }: SearchOptions): Run {
-  const {
-    nodes,
-    seed,
-    nodes_wait_ms: nodesWaitMs,
-    partial_timeout_ms: partialTimeoutMs,
-    client_dealers,
-  } = scenario.cluster;
-  const lifetimesMs = lifetimesOf(scenario.cluster);
-  const { calls_waiting: callsWaitingMax = 256, link_news_ms: linkNewsMs = 0, mailbox } = scenario.cluster;
-  const waiting = { callsWaitingMax, hasSmallMailboxes: mailbox !== undefined };
-  let known: Identities | undefined;
-  const identities = () => {
-    known ??= identitiesOf({ seed, nodes });
-    return known;
+/** Resolves with the first run of each kind of failure. */
+export async function campaign<Plan>(
+  { round, landmarks }: Workload<Plan>,
+  fresh: readonly SeedRun[],
+  { runAll, finished, isGuided, keepGoing }: CampaignOptions,
+): Promise<readonly Finished[]> {
+  const guide = new Guide(landmarks);
+  const failures = new Map<string, Finished>();
+  const heard = (one: Finished): boolean => {
+    finished(one);
+    guide.add(one, one.landmarks);
+    if (one.verdict.kind === 'passed') return true;
+    const kind = failureOf(one.verdict);
+    if (!failures.has(kind)) failures.set(kind, one);
+    return keepGoing;
   };
-  const cluster = { nodesTotal: nodes, identities };
-  const model = { ...cluster, nodesWaitMs, partialTimeoutMs, lifetimesMs, linkNewsMs, ...waiting };
-  return withCryptography(crypto, () => {
-    try {
-      return runSimulated(scenario, {
-        crypto,
-        record,
-        checkers: [
-          ...allCheckers({ delivers: true, consents: () => client_dealers }),
-          ...modelCheckers(model),
-          ...trials({ ...cluster, seed, allowsDealers: client_dealers }),
-          ...(reached ? [watchLandmarks(reached)] : []),
-        ],
-        passesOver: true,
-        stopsAtViolation: true,
-      });
-    } catch (error) {
-      return thrown(scenario, error);
-    }
+  for (let from = 0; from < fresh.length; from += round.fresh) {
+    const next = fresh.slice(from, from + round.fresh);
+    if (!(await runAll(isGuided ? guide.steered(next) : next, heard))) break;
+    if (!isGuided || next.length < round.fresh) continue;
+    if (!(await runAll(guide.variants(round.variants), heard))) break;
+  }
+  return [...failures.values()];
+}
+
+/** Runs of a guided search besides those of fresh seeds. */
+export function variantsOf<Plan>({ round }: Workload<Plan>, fresh: number): number {
+  return Math.floor(fresh / round.fresh) * round.variants;
+}
+
+/** The smallest plan found that fails as `verdict` says. */
+export function shrinkFailure<Plan>(
+  workload: Workload<Plan>,
+  plan: Plan,
+  verdict: Verdict,
+  { crypto, runsMax }: Pick<RunOptions, 'crypto'> & { readonly runsMax: number },
+): Promise<Shrunk<Plan>> {
+  return shrink(plan, {
+    reductions: workload.reductions,
+    fails: async (candidate) => failsAlike(verdict, (await workload.run(candidate, { crypto, record: false })).verdict),
+    runsMax: Math.min(runsMax, workload.shrinkRunsMax),
   });
-}
-
-/** A run that the engine of faults, a checker or the world itself ended: the search names its seed and shrinks it, too. */
-function thrown({ scenario, about, cluster: { seed, nodes } }: CheckedScenario, error: unknown): Run {
-  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const verdict = { kind: 'violated', invariant: 'no-bugs', cause } as const;
-  return { scenario, about, world: 'simulated', seed, nodes, verdict, tookMs: 0, replay: '', events: [] };
-}
-
-export function runSeed(seed: number, profile: Profile, options: SearchOptions): Run {
-  return runChecked(randomScenario(seed, profile, options.variation), options);
 }
 
 /** Whether two runs failed in the same way: by the same invariant, or by the same missing outcome. */
@@ -121,17 +89,4 @@ function withoutClient(what: string): string {
 /** For a stuck step, its last answer may differ. */
 function stepIn(what: string): string {
   return /^step \S+/.exec(what)?.[0].replace(/:$/, '') ?? what;
-}
-
-/** The smallest scenario found that fails as `verdict` says. */
-export function shrinkFailure(
-  scenario: CheckedScenario,
-  verdict: Verdict,
-  options: Pick<SearchOptions, 'crypto' | 'trials'> & { readonly runsMax: number },
-): Shrunk {
-  const { crypto, trials, runsMax } = options;
-  return shrink(scenario, {
-    fails: (candidate) => failsAlike(verdict, runChecked(candidate, { crypto, trials, record: false }).verdict),
-    runsMax,
-  });
 }

@@ -7,6 +7,7 @@
 
 import type { CheckedScenario, ClusterConstant, Step } from '../../scenarios/runner/format.ts';
 import { Draw } from '../cluster/draw.ts';
+import { randomStream } from '../cluster/random.ts';
 import { bystanders, closedByOthers, crowd, lateCalls, revocations } from './bystanders.ts';
 import { stepsMs } from './drill-plan.ts';
 import { drilled } from './drills.ts';
@@ -23,6 +24,8 @@ import {
 import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 import { redisRolledBack } from './redis-rollback.ts';
 
+const drawOf = (seed: string, label: string) => new Draw(randomStream(seed, label));
+
 /** Faults begin before the end of their phase, and all end by its end. */
 const breathMs = 50;
 
@@ -33,17 +36,17 @@ const breathMs = 50;
 export function randomScenario(seed: number, profile: Profile, variation = 0): CheckedScenario {
   const base = `random-${profile}-${seed}`;
   const name = variation === 0 ? base : `${base}-${variation}`;
-  const drawn = drawSwarm(profile, new Draw(base, 'swarm'));
-  const drill = drilled(drawn, new Draw(base, 'drill'));
+  const drawn = drawSwarm(profile, drawOf(base, 'swarm'));
+  const drill = drilled(drawn, drawOf(base, 'drill'));
   // Beside a drill little else happens, or such runs would take twice the time of others.
   const swarm = drill === undefined ? drawn : { ...drawn, clients: 1 };
-  const draw = new Draw(base, 'steps');
-  const types = new Draw(base, 'key types');
+  const draw = drawOf(base, 'steps');
+  const types = drawOf(base, 'key types');
   const keys = drawKeys(swarm, draw, types).slice(0, drill === undefined ? undefined : 1);
   const clients: Record<string, readonly Step[]> = {};
   const intents: SharedIntent[] = [];
   const sessions: BusySession[] = [];
-  const constants = drawConstants(swarm, new Draw(name, 'constants'));
+  const constants = drawConstants(swarm, drawOf(name, 'constants'));
   const healedMs = swarm.phaseMs + breathMs;
   for (let index = 1; index <= swarm.clients; index += 1) {
     const plan = new ClientPlan(`c${index}`, swarm, draw, constants.signing_lifetime_ms);
@@ -60,25 +63,25 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     clients[plan.name] = plan.steps;
     sessions.push(...plan.sessions);
   }
-  if (drill === undefined) Object.assign(clients, aftermath(swarm, keys, healedMs, new Draw(name, 'aftermath')));
-  Object.assign(clients, bystanders(swarm, keys, sessions, new Draw(name, 'bystanders')));
-  const rare = rareConstants(swarm, new Draw(name, 'rare constants'));
+  if (drill === undefined) Object.assign(clients, aftermath(swarm, keys, healedMs, drawOf(name, 'aftermath')));
+  Object.assign(clients, bystanders(swarm, keys, sessions, drawOf(name, 'bystanders')));
+  const rare = rareConstants(swarm, drawOf(name, 'rare constants'));
   const { mailbox } = rare;
-  if (mailbox !== undefined) Object.assign(clients, crowd(mailbox, swarm, keys, sessions, new Draw(name, 'crowd')));
+  if (mailbox !== undefined) Object.assign(clients, crowd(mailbox, swarm, keys, sessions, drawOf(name, 'crowd')));
   const lifetimes = { signingMs: constants.signing_lifetime_ms, keyMs: constants.key_lifetime_ms };
   if (drill === undefined) {
-    Object.assign(clients, lateCalls(swarm, lifetimes, new Draw(name, 'late calls')));
-    Object.assign(clients, revocations(swarm, new Draw(name, 'revocations')));
+    Object.assign(clients, lateCalls(swarm, lifetimes, drawOf(name, 'late calls')));
+    Object.assign(clients, revocations(swarm, drawOf(name, 'revocations')));
   } else Object.assign(clients, drill.clients);
   Object.assign(clients, closedByOthers(clients));
   clients.healer = healing(swarm, keys, healedMs, drill?.last ?? []);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
   const faults = [
-    ...randomFaults(swarm, new Draw(name, 'faults')),
-    ...(rare.link_news_ms === undefined ? [] : reboots(swarm, new Draw(name, 'reboots'))),
-    ...refusedWrites(swarm, new Draw(name, 'refused writes')),
-    ...secondCoordinators(swarm, new Draw(name, 'second coordinators')),
-    ...unsignedResults(swarm, new Draw(name, 'unsigned results')),
+    ...randomFaults(swarm, drawOf(name, 'faults')),
+    ...(rare.link_news_ms === undefined ? [] : reboots(swarm, drawOf(name, 'reboots'))),
+    ...refusedWrites(swarm, drawOf(name, 'refused writes')),
+    ...secondCoordinators(swarm, drawOf(name, 'second coordinators')),
+    ...unsignedResults(swarm, drawOf(name, 'unsigned results')),
     ...(holds('HSM_PKCS11') ? tokenFaults(swarm, types) : []),
     ...(holds('MPC_VENDOR') ? vendorFaults(swarm, types) : []),
   ];
@@ -99,7 +102,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
       ...drill?.constants,
     },
     faults,
-    clients: redisRolledBack(clients, swarm, new Draw(name, 'redis rolled back')) ?? clients,
+    clients: redisRolledBack(clients, swarm, drawOf(name, 'redis rolled back')) ?? clients,
     expect: [],
   };
 }

@@ -3,9 +3,9 @@
  * gets 403 for everything else. docs/wallet-api.md.
  */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';

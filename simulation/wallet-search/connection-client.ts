@@ -1,8 +1,8 @@
 /** A client of a random run that tests, renames, disconnects and reconnects provider connections. docs/wallet-api.md. */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -48,7 +48,7 @@ export class ConnectionClient {
     }
     if (answer.status !== 200 && !isOpen)
       found('changes-take-effect', `${target}: ${answer.status} ${issuesOf(answer)}`);
-    await this.#operator.client.pause(this.#draw.integer(50, 2_500));
+    await this.#operator.client.pause(this.#draw.int(50, 2_500));
     await reconnect(this.#tenancy, this.#operator, id);
   }
 

@@ -2,11 +2,12 @@
  * The log of a webhook's deliveries, and what its receiver got: each delivery has the tries that reached the receiver, and when all has
  * come to rest nothing waits. docs/webhooks.md.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 import { dueTo, type HookFacts } from '../service/invariants/hooks.ts';
 import type { Received } from '../service/receivers.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -32,7 +33,7 @@ export async function checkDeliveries(tenancy: Tenancy, events: readonly ToldEve
     const isEnabled = await comesToRest(tenancy, hook);
     if (isEnabled === undefined || draw.chance(0.5)) continue;
     const target = `/v1/webhooks/${hook.id}/deliveries`;
-    const listed = await owner.list<ToldDelivery>(target, 'deliveries', draw.integer(20, 100));
+    const listed = await owner.list<ToldDelivery>(target, 'deliveries', draw.int(20, 100));
     // Sessions of the signing API may still expire.
     const deliveries = listed.filter(({ sequence }) => sequence <= events.length);
     const received = world.receivers.received.filter(({ url }) => url === hook.url);
@@ -109,7 +110,7 @@ async function filtered(
   const isMeant = (one: string) => one === value || (value === family && one.startsWith(family.slice(0, -1)));
   const withStatus = draw.chance(0.5);
   const query = `event_type=${encodeURIComponent(value)}${withStatus ? `&status=${status}` : ''}`;
-  const pages = await owner.list<ToldDelivery>(`${target}?${query}`, 'deliveries', draw.integer(5, 30));
+  const pages = await owner.list<ToldDelivery>(`${target}?${query}`, 'deliveries', draw.int(5, 30));
   const listed = pages.filter(({ sequence: at }) => at <= last);
   const wanted = deliveries.filter((one) => isMeant(one.event_type) && (!withStatus || one.status === status));
   const [ids, due] = [listed, wanted].map((some) => some.map(({ id }) => id).join());

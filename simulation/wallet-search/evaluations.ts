@@ -3,9 +3,9 @@
  * decisions in which it took part, and a screening says what the lists in force say. docs/wallet-api.md.
  */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { DecidedIntent } from './decisions.ts';
-import type { Draw } from './draw.ts';
 import type { Model } from './model.ts';
 import { networks, type Tenancy } from './tenancy.ts';
 
@@ -84,7 +84,7 @@ async function checkListed({ owner }: Tenancy, intents: readonly ReadIntent[], d
   if (decided.length === 0) return;
   const { policy } = draw.pick(decided);
   const target = `/v1/policies/${policy}/decisions`;
-  const listed = await owner.list<Decision>(target, 'decisions', draw.integer(2, 20));
+  const listed = await owner.list<Decision>(target, 'decisions', draw.int(2, 20));
   for (const { id, decision, effect } of decided.filter((one) => one.policy === policy)) {
     const own = listed.filter((one) => one.id === decision);
     if (own.length === 1 && own[0]!.tx_id === id && own[0]!.decision === effect) continue;

@@ -2,10 +2,11 @@
  * The parts of an exercise: calls at rest, when nothing else happens, so that docs/wallet-api.md gives the one right answer to
  * each. exercises.ts draws which of them a run does.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import type { Answer } from '../service/client.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -64,7 +65,7 @@ export function dated(
 
 /** Ids of a whole list, read in small pages. */
 export async function idsOf({ operator, draw }: Exercise, target: string, name: string): Promise<string[]> {
-  const items = await operator.list<{ readonly id: string }>(target, name, draw.integer(2, 20));
+  const items = await operator.list<{ readonly id: string }>(target, name, draw.int(2, 20));
   return items.map(({ id }) => id);
 }
 

@@ -4,7 +4,7 @@
  * refusals, repetitions. Its changes are in the log, and all checks at the end of a run apply to them too.
  */
 import { evaluations, nameLists, policyVersions, wholeRiskRule } from './control-exercises.ts';
-import { Draw } from './draw.ts';
+import { drawFrom } from './draw.ts';
 import type { Exercise } from './exercise.ts';
 import { pausedWebhook, retriedDelivery } from './hook-exercises.ts';
 import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercises.ts';
@@ -44,11 +44,11 @@ const exercisesEach = 4;
 
 /** Throws a Finding. Work that it began may still be open. */
 export async function exercise(tenancy: Tenancy, share: number): Promise<void> {
-  const draw = new Draw(tenancy.world.random(`exercises/${tenancy.name}`));
+  const draw = drawFrom(tenancy.world.random(`exercises/${tenancy.name}`));
   const left = Object.entries({ ...exercises, ...(tenancy.modules !== undefined && ofModules) });
   const drawn = Array.from(
     { length: Math.ceil(exercisesEach * share) },
-    () => left.splice(draw.integer(0, left.length - 1), 1)[0]!,
+    () => left.splice(draw.int(0, left.length - 1), 1)[0]!,
   );
   if (tenancy.isCalm && draw.chance(timedShare)) drawn.push(['oneDifference', oneDifference]);
   if (tenancy.isCalm && draw.chance(share * timedShare)) drawn.push(draw.pick(Object.entries(timed)));

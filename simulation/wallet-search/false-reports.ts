@@ -2,9 +2,10 @@
  * A provider's false report of a movement, and the exception that follows from it: its type, severity, both sides, `delta` and corrections.
  * docs/reconciliation.md.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import { decimal, signed } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import { shows } from './exercise.ts';
 import type { ToldException } from './reconciled.ts';
 

@@ -1,8 +1,8 @@
 /** A client of a random run that registers webhooks, changes, rotates, pings and deletes them. */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { redeliver } from './deliveries.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { followEvents } from './streams.ts';
@@ -43,15 +43,15 @@ export class HookClient {
         return;
       case 'toggle':
         await this.#change(target, { status: 'disabled' });
-        if (this.#draw.chance(0.5)) await this.#operator.client.pause(this.#draw.integer(4_000, 8_000));
+        if (this.#draw.chance(0.5)) await this.#operator.client.pause(this.#draw.int(4_000, 8_000));
         await this.#change(target, { status: 'enabled' });
         return;
       case 'flaky': {
         // Faults of all receivers would use up the other tries of an event.
         if (!this.#tenancy.isCalm) return;
         this.#tenancy.world.receivers.failEach(hook.url, {
-          ...{ status: this.#draw.pick([500, 503, 404]), times: this.#draw.integer(1, triesMax - 1) },
-          events: this.#draw.integer(1, 8),
+          ...{ status: this.#draw.pick([500, 503, 404]), times: this.#draw.int(1, triesMax - 1) },
+          events: this.#draw.int(1, 8),
         });
         return;
       }

@@ -35,14 +35,14 @@ export async function retriedDelivery(exercise: Exercise): Promise<void> {
   const { hook, facts } = await registered(exercise, 'retried');
   const { id, url } = hook;
   const tries: Try[] = [];
-  const failedTries = draw.integer(1, searchScheduleMs.length + 1);
+  const failedTries = draw.int(1, searchScheduleMs.length + 1);
   // While it is sent again it fails once more.
-  const again = draw.integer(0, 1);
+  const again = draw.int(0, 1);
   let toFail = failedTries;
   receivers.attend(url, async ({ atMs }) => {
     toFail -= 1;
     const status = toFail >= 0 ? draw.pick(failures) : 200;
-    const retryAfterS = status !== 200 && draw.chance(0.3) ? draw.integer(1, 8) : 0;
+    const retryAfterS = status !== 200 && draw.chance(0.3) ? draw.int(1, 8) : 0;
     tries.push({ atMs, status, retryAfterMs: 1_000 * retryAfterS });
     return { status, retryAfter: retryAfterS > 0 ? String(retryAfterS) : undefined };
   });
@@ -73,14 +73,14 @@ export async function pausedWebhook(exercise: Exercise): Promise<void> {
   const { tenancy, draw, operator } = exercise;
   const { hook, facts } = await registered(exercise, 'paused');
   const target = `/v1/webhooks/${hook.id}`;
-  const pings = Array.from({ length: draw.integer(2, 5) }, async () => {
-    await operator.client.pause(draw.integer(0, 40));
+  const pings = Array.from({ length: draw.int(2, 5) }, async () => {
+    await operator.client.pause(draw.int(0, 40));
     return operator.post(`${target}/ping`, {}, tenancy.key('ping'));
   });
-  await operator.client.pause(draw.integer(0, 60));
+  await operator.client.pause(draw.int(0, 60));
   await done(exercise, 'PATCH', target, { status: 'disabled' });
   const pinged = (await Promise.all(pings)).filter(({ status }) => status <= 299).length;
-  await operator.client.pause(draw.integer(1, lateMs));
+  await operator.client.pause(draw.int(1, lateMs));
   await done(exercise, 'PATCH', target, { status: 'enabled' });
   await operator.client.pause(lateMs);
   const { received } = tenancy.world.receivers;

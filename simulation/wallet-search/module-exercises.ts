@@ -10,7 +10,7 @@ const bpsAll = 10_000n;
 /** A vault with two keys: each signs, and after its archive neither does. */
 export async function wholeVault(exercise: Exercise): Promise<void> {
   const { draw, tenancy } = exercise;
-  const threshold = draw.integer(2, 3);
+  const threshold = draw.int(2, 3);
   const metadata = { desk: 'emea' };
   const asked = {
     ...{ name: tenancy.key('exercised vault'), keystore_type: draw.pick(['mpc_frost', 'mock_threshold']) },

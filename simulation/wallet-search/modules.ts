@@ -4,7 +4,7 @@
  */
 import { decimal, type ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { Finding, found } from '../service/invariants/finding.ts';
-import { Draw } from './draw.ts';
+import { drawFrom } from './draw.ts';
 import type { Model } from './model.ts';
 import type { Operator } from './operator.ts';
 import type { StrategyFacts, Tenancy } from './tenancy.ts';
@@ -60,7 +60,7 @@ interface PaidIntent {
 export async function calmModules(tenancy: Tenancy): Promise<void> {
   const { modules, owner } = tenancy;
   if (modules === undefined) return;
-  const draw = new Draw(tenancy.world.random(`rest/${tenancy.name}`));
+  const draw = drawFrom(tenancy.world.random(`rest/${tenancy.name}`));
   const venue = draw.chance(0.5) ? { mode: 'partial', fill_bps: 6_000 } : { mode: 'normal' };
   await owner.made('/v1/sandbox/market', { venue }, tenancy.key('market'));
   for (const { id } of modules.tokens) await owner.call('POST', `/v1/tokens/${id}/unfreeze`, {}, tenancy.key('rest'));
@@ -102,13 +102,13 @@ export async function openModules(tenancy: Tenancy): Promise<string[]> {
 /** First an actor who has no vote tries; an order that soon expires gets a vote when it is too late. */
 async function decide(tenancy: Tenancy, order: Order): Promise<void> {
   const { operators, world } = tenancy;
-  const draw = new Draw(world.random(`rest/${order.id}/${order.approvals.length}`));
+  const draw = drawFrom(world.random(`rest/${order.id}/${order.approvals.length}`));
   const voter = nextVoter(tenancy, order);
   const [stranger] = strangersTo(order, operators);
   if (stranger !== undefined && draw.chance(0.5)) await new TokenClient(tenancy, stranger, draw).vote(order, 'approve');
   if (voter === undefined) return;
   const leftMs = Date.parse(order.expires_at) - world.nowMs;
-  if (leftMs > 0 && leftMs <= lookEveryMs) await voter.client.pause(leftMs + draw.integer(0, lateVoteMs));
+  if (leftMs > 0 && leftMs <= lookEveryMs) await voter.client.pause(leftMs + draw.int(0, lateVoteMs));
   else if (leftMs < expiresWithinMs) return;
   const client = new TokenClient(tenancy, voter, draw);
   // It cannot be approved while its wallet's balance is too low.

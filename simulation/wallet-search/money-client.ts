@@ -3,9 +3,9 @@
  * that change, idempotent retries, reads, and reads of another tenant's resources.
  */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
-import type { Draw } from './draw.ts';
 import { respelled } from './forms.ts';
 import type { Operator, Posted } from './operator.ts';
 import { drawTerms } from './policies.ts';
@@ -216,7 +216,7 @@ export class MoneyClient {
     const { body } = await this.#operator.call('GET', `/v1/wallets/${wallet.id}`);
     const available = Number(body.assets[0].available) - 0.2;
     const isOfBalance = modules === undefined && available > 0 && this.#draw.chance(0.4);
-    const limit = isOfBalance ? { denyBelow: available.toFixed(1) } : { denyAfter: made + this.#draw.integer(1, 2) };
+    const limit = isOfBalance ? { denyBelow: available.toFixed(1) } : { denyAfter: made + this.#draw.int(1, 2) };
     await this.#tenancy.setPolicy(this.#operator, 'default', { ...plain, ...limit });
   }
 
@@ -227,7 +227,7 @@ export class MoneyClient {
     const listed = lists.flatMap(({ content }) => content.addresses);
     // An allow list lifts a watch list.
     const known = kind === 'allow' || listed.length === 0 ? [...listed, watched] : listed;
-    const fresh = `0x${Array.from({ length: 40 }, () => draw.integer(1, 9)).join('')}`;
+    const fresh = `0x${Array.from({ length: 40 }, () => draw.int(1, 9)).join('')}`;
     const chosen = draw.chance(kind === 'allow' ? 0.8 : 0.4) ? draw.pick(known) : fresh;
     const address = draw.chance(0.2) ? respelled(chosen, networks.evm) : chosen;
     const append = draw.chance(0.8);
@@ -258,7 +258,7 @@ export class MoneyClient {
     const known = this.#tenancy.submitted.filter(
       ({ intentId, walletId }) => intentId !== null && (target.startsWith('/v1/transaction') || walletId === wallet.id),
     );
-    const items = await this.#operator.list<{ id: string; sequence?: number }>(target, name, this.#draw.integer(1, 7));
+    const items = await this.#operator.list<{ id: string; sequence?: number }>(target, name, this.#draw.int(1, 7));
     const ids = items.map(({ id }) => id);
     const twice = ids.find((id, at) => ids.indexOf(id) !== at);
     if (twice !== undefined) found('pages-complete', `${target} lists ${twice} twice`);

@@ -2,8 +2,9 @@
  * The policies of random runs, and their required decisions, computed here from the rules in docs/wallet-api.md: a second opinion
  * on every decision that shares no code with the product.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import { decimal } from '../service/invariants/documented-ledger.ts';
-import type { Draw } from './draw.ts';
 
 /** Amounts in units of the asset, as decimals; undefined: there is no such rule. */
 export interface PolicyTerms {
@@ -80,13 +81,13 @@ const byLevel: Readonly<Record<number, string>> = {
 export function drawTerms(draw: Draw, actors: readonly string[], isWhole: boolean): PolicyTerms {
   const quorum = draw.chance(0.4) ? 2 : 1;
   // Half of them are as few as the quorum: then every other actor is a stranger, and one of them as initiator is one too few.
-  const some = actors.slice(draw.chance(0.5) ? -quorum : draw.integer(0, actors.length - quorum));
+  const some = actors.slice(draw.chance(0.5) ? -quorum : draw.int(0, actors.length - quorum));
   return {
     // Orders and trades of modules are larger than transfers.
     denyFrom: draw.chance(0.35) ? draw.pick(isWhole ? ['0.35', '50', '20000'] : ['0.35', '0.5', '0.3']) : undefined,
     askFrom: draw.chance(0.8) ? draw.pick(isWhole ? ['0.2', '8', '500'] : ['0.1', '0.2', '0.25']) : undefined,
-    denyAfter: draw.chance(0.3) ? draw.integer(2, 6) : undefined,
-    askAfter: draw.chance(0.3) ? draw.integer(1, 3) : undefined,
+    denyAfter: draw.chance(0.3) ? draw.int(2, 6) : undefined,
+    askAfter: draw.chance(0.3) ? draw.int(1, 3) : undefined,
     denyBelow: draw.chance(0.3) ? draw.pick(isWhole ? ['9', '5'] : ['9.9', '9.5', '9']) : undefined,
     quorum,
     approvers: draw.chance(0.3) ? some : [],

@@ -6,12 +6,16 @@
 import type { RandomBytes } from '../../core/actors/contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { providerFailures } from '../../scenarios/faults/vocabulary/fault.ts';
-import { Draw } from './draw.ts';
+import type { Draw } from '../cluster/draw.ts';
+import { randomStream } from '../cluster/random.ts';
+import { plain, type Variant } from '../search/guide.ts';
+import type { Profile } from '../search/profiles.ts';
+import { drawFrom } from './draw.ts';
 import { type Family, families } from './steps.ts';
 
 /** `calm`: no faults. `stormy`: processes, links and single calls fail. `hostile`: more of these, clocks and providers too. */
-export const profiles = ['calm', 'stormy', 'hostile'] as const;
-export type Profile = (typeof profiles)[number];
+export const walletProfiles = ['calm', 'stormy', 'hostile'] as const satisfies readonly Profile[];
+export type WalletProfile = (typeof walletProfiles)[number];
 
 export const chainBlockMs = 500;
 
@@ -19,7 +23,7 @@ const moduleFamilies = ['tokens', 'treasury', 'vaults', 'recon'] as const;
 
 /** All parts of a run, besides its seed: plain data, which is varied, shrunk and written down. */
 export interface RunPlan {
-  readonly profile: Profile;
+  readonly profile: WalletProfile;
   /** Signing clusters. */
   readonly clusters: number;
   readonly gateways: number;
@@ -38,8 +42,7 @@ export interface RunPlan {
   readonly faults: readonly Fault[];
   /** For each call of a port: the probability of a fault. */
   readonly portRate: number;
-  /** From this step of each client on, the draws use another stream: other choices after the same beginning. */
-  readonly turns: readonly { readonly from: number; readonly salt: number }[];
+  readonly turns: Variant['turns'];
   /** Names of omitted steps; for a shrunk run. */
   readonly without: readonly string[];
 }
@@ -54,37 +57,45 @@ const sandboxShare = 0.15;
 /** The weight factor of favoured steps. */
 const favour = 6;
 
+/** The draws of a seed, with the differences of a variant. Throws for a profile that runs of wallets do not have. */
+export function planOf(seed: number, profile: Profile, { favoured, turns }: Variant = plain): RunPlan {
+  const own = walletProfiles.find((one) => one === profile);
+  if (own === undefined) throw new Error(`runs of wallets have no profile ${profile}`);
+  const plan = drawPlan((label) => randomStream(`${seed}/${profile}`, label), own, favoured);
+  return { ...plan, turns };
+}
+
 /** `random`: a stream of the run by its label. `favoured`: names of steps. */
 export function drawPlan(
   random: (label: string) => RandomBytes,
-  profile: Profile,
+  profile: WalletProfile,
   favoured: readonly string[] = [],
 ): RunPlan {
-  const draw = new Draw(random('plan'));
+  const draw = drawFrom(random('plan'));
   const isCalm = profile === 'calm';
-  const gateways = draw.integer(isCalm ? 1 : 2, 3);
-  const workers = draw.integer(1, 2);
+  const gateways = draw.int(isCalm ? 1 : 2, 3);
+  const workers = draw.int(1, 2);
   const wanted = (family: Family) => families[family].some((step) => favoured.includes(step));
   const hasModules = draw.chance(0.4) || moduleFamilies.some(wanted);
   const names = Object.keys(families) as Family[];
   const drawn = Object.fromEntries(
-    names.map((family) => [family, swarm(new Draw(random(`plan/${family}`)), family, favoured)]),
+    names.map((family) => [family, swarm(drawFrom(random(`plan/${family}`)), family, favoured)]),
   ) as Record<Family, { readonly share: number; readonly weights: Record<string, number> }>;
   const shares = Object.fromEntries(names.map((family) => [family, drawn[family].share])) as Record<Family, number>;
   for (const family of moduleFamilies) if (!hasModules) shares[family] = 0;
-  const clusterDraw = new Draw(random('plan/clusters'));
+  const clusterDraw = drawFrom(random('plan/clusters'));
   const clusters = clusterDraw.chance(twoClustersShare) ? 2 : 1;
-  const faults = isCalm ? [] : drawFaults(new Draw(random('plan/faults')), profile, gateways, workers);
+  const faults = isCalm ? [] : drawFaults(drawFrom(random('plan/faults')), profile, gateways, workers);
   if (clusters > 1 && !isCalm) faults.push(...drawClusterFaults(clusterDraw, profile));
   return {
     ...{ profile, clusters, gateways, workers },
-    tenants: draw.integer(1, 2),
-    clients: draw.integer(2, 4),
-    stepsEach: draw.integer(8, 20),
-    providers: withSandbox([draw.pick(providers), draw.pick(providers)], new Draw(random('plan/sandbox'))),
-    wallets: draw.integer(2, 3),
+    tenants: draw.int(1, 2),
+    clients: draw.int(2, 4),
+    stepsEach: draw.int(8, 20),
+    providers: withSandbox([draw.pick(providers), draw.pick(providers)], drawFrom(random('plan/sandbox'))),
+    wallets: draw.int(2, 3),
     hasModules,
-    isLimited: new Draw(random('plan/limits')).chance(limitedShare),
+    isLimited: drawFrom(random('plan/limits')).chance(limitedShare),
     shares,
     weights: Object.fromEntries(names.map((family) => [family, drawn[family].weights])) as RunPlan['weights'],
     faults,
@@ -115,11 +126,11 @@ const always: readonly string[] = [
 function swarm(draw: Draw, family: Family, favoured: readonly string[]) {
   const steps: readonly string[] = families[family];
   const weightOf = (step: string): number => {
-    const weight = always.includes(step) ? draw.integer(2, 5) : draw.chance(0.6) ? draw.integer(1, 4) : 0.05;
+    const weight = always.includes(step) ? draw.int(2, 5) : draw.chance(0.6) ? draw.int(1, 4) : 0.05;
     return weight * (favoured.includes(step) ? favour : 1);
   };
   const weights = Object.fromEntries(steps.map((step) => [step, weightOf(step)]));
-  if (family === 'money') weights.transfer = draw.integer(4, 10);
+  if (family === 'money') weights.transfer = draw.int(4, 10);
   const usual = {
     ...{ money: 10, hooks: draw.pick([1, 2, 4]), signing: draw.pick([0, 1, 3]) },
     ...{ access: draw.pick([0, 0.5, 1]), connections: draw.pick([0, 0.5, 1.5]) },
@@ -128,23 +139,23 @@ function swarm(draw: Draw, family: Family, favoured: readonly string[]) {
   return { share: steps.some((step) => favoured.includes(step)) ? Math.max(share, 4) : share, weights };
 }
 
-export function drawFaults(draw: Draw, profile: Profile, gateways: number, workers: number): Fault[] {
-  const count = draw.integer(1, profile === 'hostile' ? 5 : 3);
+export function drawFaults(draw: Draw, profile: WalletProfile, gateways: number, workers: number): Fault[] {
+  const count = draw.int(1, profile === 'hostile' ? 5 : 3);
   return Array.from({ length: count }, () => drawFault(draw, profile, gateways, workers));
 }
 
-function drawFault(draw: Draw, profile: Profile, gateways: number, workers: number): Fault {
-  const at = { after_ms: draw.integer(0, 6_000) };
-  const forMs = draw.integer(200, 4_000);
-  const gateway = numbered('gateway', draw.integer(1, gateways));
-  const worker = numbered('worker', draw.integer(1, workers));
+function drawFault(draw: Draw, profile: WalletProfile, gateways: number, workers: number): Fault {
+  const at = { after_ms: draw.int(0, 6_000) };
+  const forMs = draw.int(200, 4_000);
+  const gateway = numbered('gateway', draw.int(1, gateways));
+  const worker = numbered('worker', draw.int(1, workers));
   const either = draw.chance(0.7) ? gateway : worker;
   const storm: readonly (() => Fault)[] = [
-    () => ({ fault: 'crash', target: either, restart_after_ms: draw.integer(50, 2_000), at }),
-    () => ({ fault: 'crash', target: 'coordinator', restart_after_ms: draw.integer(50, 2_000), at }),
-    () => ({ fault: 'crash', target: `node/${draw.integer(1, 5)}`, restart_after_ms: draw.integer(50, 2_000), at }),
+    () => ({ fault: 'crash', target: either, restart_after_ms: draw.int(50, 2_000), at }),
+    () => ({ fault: 'crash', target: 'coordinator', restart_after_ms: draw.int(50, 2_000), at }),
+    () => ({ fault: 'crash', target: `node/${draw.int(1, 5)}`, restart_after_ms: draw.int(50, 2_000), at }),
     () => ({ fault: 'pause', target: either, for_ms: forMs, at }),
-    () => ({ fault: 'redis_gone', for_ms: draw.integer(100, 2_500), at }),
+    () => ({ fault: 'redis_gone', for_ms: draw.int(100, 2_500), at }),
     () => ({ fault: 'partition', target: gateway, for_ms: forMs, at }),
     () => ({ fault: 'drop', target: gateway, for_ms: forMs, probability: 0.3, at }),
     () => ({ fault: 'receiver_status', status: draw.pick([500, 503, 302]), for_ms: forMs, at }),
@@ -159,7 +170,7 @@ function drawFault(draw: Draw, profile: Profile, gateways: number, workers: numb
     () => ({
       fault: 'provider_fails',
       by: draw.pick(providerFailures),
-      by_ms: draw.integer(500, 30_000),
+      by_ms: draw.int(500, 30_000),
       for_ms: forMs,
       probability: 0.5,
       at,
@@ -169,21 +180,21 @@ function drawFault(draw: Draw, profile: Profile, gateways: number, workers: numb
     () => ({ fault: 'store_unanswered', target: either, for_ms: forMs, probability: 0.2, at }),
     () => ({ fault: 'store_lost', target: either, for_ms: forMs, probability: 0.2, at }),
     () => ({ fault: 'store_failing', target: 'coordinator', for_ms: forMs, at }),
-    () => ({ fault: 'bad_partial', target: `node/${draw.integer(1, 5)}`, for_ms: forMs, at }),
+    () => ({ fault: 'bad_partial', target: `node/${draw.int(1, 5)}`, for_ms: forMs, at }),
   ];
   return draw.pick(profile === 'hostile' ? [...storm, ...worse] : storm)();
 }
 
 /** Of the second cluster, and of the gateways' links to it. */
-function drawClusterFaults(draw: Draw, profile: Profile): Fault[] {
+function drawClusterFaults(draw: Draw, profile: WalletProfile): Fault[] {
   const own = (name: string) => `cluster/2/${name}`;
-  return Array.from({ length: draw.integer(1, 2) }, () => {
-    const at = { after_ms: draw.integer(0, 6_000) };
-    const forMs = draw.integer(200, 9_000);
-    const node = own(`node/${draw.integer(1, 5)}`);
+  return Array.from({ length: draw.int(1, 2) }, () => {
+    const at = { after_ms: draw.int(0, 6_000) };
+    const forMs = draw.int(200, 9_000);
+    const node = own(`node/${draw.int(1, 5)}`);
     const storm: readonly (() => Fault)[] = [
-      () => ({ fault: 'crash', target: own('coordinator'), restart_after_ms: draw.integer(50, 9_000), at }),
-      () => ({ fault: 'crash', target: own('node/*'), restart_after_ms: draw.integer(50, 9_000), at }),
+      () => ({ fault: 'crash', target: own('coordinator'), restart_after_ms: draw.int(50, 9_000), at }),
+      () => ({ fault: 'crash', target: own('node/*'), restart_after_ms: draw.int(50, 9_000), at }),
       () => ({ fault: 'pause', target: node, for_ms: forMs, at }),
       () => ({ fault: 'partition', target: own('gateway'), for_ms: forMs, at }),
       () => ({ fault: 'drop', target: own('gateway'), for_ms: forMs, probability: 0.3, at }),
@@ -213,12 +224,12 @@ function crashAtCall(draw: Draw, target: string): Fault {
   return {
     fault: 'crash',
     target,
-    restart_after_ms: draw.integer(50, 1_000),
-    count: draw.integer(1, 3),
+    restart_after_ms: draw.int(50, 1_000),
+    count: draw.int(1, 3),
     at: {
       port: 'redis',
       ...(call !== undefined && { call }),
-      nth: draw.integer(1, 30),
+      nth: draw.int(1, 30),
       phase: draw.pick(['before', 'after'] as const),
     },
   };

@@ -1,7 +1,7 @@
 /** Simultaneous calls of several clients about one wallet or intent: their results must match some sequential order. */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { OwnWallet } from './tenancy.ts';
 
@@ -32,7 +32,7 @@ export async function race(draw: Draw, wallet: OwnWallet, operator: Operator, ri
     await operator.client.pause(ms);
     return run();
   };
-  const shortly = (run: () => Promise<unknown>) => after(draw.integer(1, 25), run);
+  const shortly = (run: () => Promise<unknown>) => after(draw.int(1, 25), run);
   switch (
     draw.weighted({
       freeze: 3,
@@ -49,12 +49,12 @@ export async function race(draw: Draw, wallet: OwnWallet, operator: Operator, ri
   ) {
     case 'freeze':
       await Promise.all([one.transfer(wallet), shortly(() => other.setFrozen(wallet.id, true))]);
-      await after(draw.integer(50, 1_500), () => other.setFrozen(wallet.id, false));
+      await after(draw.int(50, 1_500), () => other.setFrozen(wallet.id, false));
       return;
     case 'policy':
       await Promise.all([
         ...[1, 2, 3].map(() => shortly(() => one.transfer(wallet))),
-        after(draw.integer(5, 25), () => other.turn()),
+        after(draw.int(5, 25), () => other.turn()),
       ]);
       return;
     case 'list':
@@ -62,7 +62,7 @@ export async function race(draw: Draw, wallet: OwnWallet, operator: Operator, ri
       return;
     case 'limit':
       await one.limit(wallet);
-      await Promise.all(rivals.slice(0, 3).map((rival) => after(draw.integer(0, 4), () => rival.transfer(wallet))));
+      await Promise.all(rivals.slice(0, 3).map((rival) => after(draw.int(0, 4), () => rival.transfer(wallet))));
       return;
     case 'key':
       return one.collide(wallet, operator);

@@ -3,10 +3,11 @@
  * each list has the items of the event log, once each and in order, and every item is as its newest event shows it. A cursor
  * belongs to its filters. It also tries used keys with other bodies and from other callers.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 import { type Collection, collectionsOf, type Filter, newestOf, type Told } from './collections.ts';
-import type { Draw } from './draw.ts';
 import { reuse } from './money-client.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -77,7 +78,7 @@ async function readList(
     return;
   const query = filters.map((filter) => `${filter.name}=${encodeURIComponent(filter.value)}`).join('&');
   const target = query === '' ? path : `${path}?${query}`;
-  const listed = await operator.list<Told>(target, name, draw.integer(1, 4));
+  const listed = await operator.list<Told>(target, name, draw.int(1, 4));
   const [ids, due] = [listed, wanted].map((some) => some.map(({ id }) => id)) as [string[], string[]];
   if ([...ids].sort().join() !== [...due].sort().join()) {
     found('pages-complete', `${target} lists ${ids.length} of ${due.length}: ${differing(ids, due)}`);
@@ -104,7 +105,7 @@ async function otherCursor(operator: Operator, { path, filters }: Collection, ta
 /** None, or up to three of different names. */
 function drawnFilters({ filters }: Collection, draw: Draw): readonly Filter[] {
   const drawn: Filter[] = [];
-  for (let count = draw.integer(0, filtersMax); count > 0 && filters.length > 0; count -= 1) {
+  for (let count = draw.int(0, filtersMax); count > 0 && filters.length > 0; count -= 1) {
     const filter = draw.pick(filters);
     if (!drawn.some(({ name }) => name === filter.name)) drawn.push(filter);
   }

@@ -1,7 +1,8 @@
 /** A client of a random run that reconciles: jobs, providers that report false movements, exceptions. */
+
+import type { Draw } from '../cluster/draw.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { ToldException } from './reconciled.ts';
 import type { StepOf } from './steps.ts';
@@ -127,7 +128,7 @@ export class ReconClient {
     const open = await this.#operator.list<{ id: string }>(
       '/v1/recon/exceptions?status=open',
       'exceptions',
-      this.#draw.integer(1, 5),
+      this.#draw.int(1, 5),
     );
     if (open.length === 0) return;
     const target = `/v1/recon/exceptions/${this.#draw.pick(open).id}/resolve`;

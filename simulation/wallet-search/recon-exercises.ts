@@ -269,7 +269,7 @@ async function resolved(exercise: Exercise, target: string, resolution: string) 
 }
 
 function exceptionsOf({ operator, draw }: Exercise, jobId: string): Promise<ToldException[]> {
-  return operator.list<ToldException>(`/v1/recon/exceptions?job_id=${jobId}`, 'exceptions', draw.integer(1, 9));
+  return operator.list<ToldException>(`/v1/recon/exceptions?job_id=${jobId}`, 'exceptions', draw.int(1, 9));
 }
 
 /** Runs a job to its end. */

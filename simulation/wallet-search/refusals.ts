@@ -150,7 +150,7 @@ function* brokenBy(fields: Readonly<Record<string, Rule>>): Generator<Broken> {
 
 /** With an id of nothing for each prefix. */
 function withIds({ draw, operator }: Exercise, target: string): string {
-  const random = (length: number) => Uint8Array.from({ length }, () => draw.integer(0, 255));
+  const random = (length: number) => Uint8Array.from({ length }, () => draw.int(0, 255));
   return target.replaceAll(/([a-z]{3}_)(?=\/|$)/g, (prefix) => `${prefix}${uuidV7(operator.nowMs, random)}`);
 }
 

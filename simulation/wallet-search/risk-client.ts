@@ -1,7 +1,7 @@
 /** A client of a random run that makes, changes and removes risk rules. docs/wallet-api.md. */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import { drawRule } from './risk.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -9,7 +9,7 @@ import type { Tenancy } from './tenancy.ts';
 const rulesMax = 4;
 
 export async function changeRiskRules(tenancy: Tenancy, operator: Operator, draw: Draw): Promise<void> {
-  const rules = await operator.list<{ readonly id: string }>('/v1/risk/rules', 'rules', draw.integer(1, 3));
+  const rules = await operator.list<{ readonly id: string }>('/v1/risk/rules', 'rules', draw.int(1, 3));
   if (rules.length === 0 || (rules.length < rulesMax && draw.chance(0.6))) {
     const name = tenancy.key('rule');
     const { body, terms } = drawRule(draw, tenancy.modules !== undefined);

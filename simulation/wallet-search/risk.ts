@@ -2,8 +2,9 @@
  * The risk score of a transaction, computed from the factors in docs/wallet-api.md and the tenant's own rules: a second opinion
  * that shares no code with the product.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import { decimal, type ToldEvent } from '../service/invariants/documented-ledger.ts';
-import type { Draw } from './draw.ts';
 import type { Listing, RuleAction } from './policies.ts';
 
 export interface RiskFacts {
@@ -85,7 +86,7 @@ const points = [-10, 20, 30, 60, 80] as const;
 /** A body for `POST /v1/risk/rules` without its name, and its condition. `isWhole`: for assets without decimals. */
 export function drawRule(draw: Draw, isWhole: boolean): { readonly body: object; readonly terms: RiskTerms } {
   const large = draw.pick(isWhole ? ['1', '5'] : ['0.2', '0.35']);
-  const few = draw.integer(1, 3);
+  const few = draw.int(1, 3);
   const terms = draw.pick<RiskTerms>([
     { when: 'true', holds: () => true },
     { when: `tx.amount >= units("${large}")`, holds: ({ amount }) => decimal(amount) >= decimal(large) },
@@ -102,7 +103,7 @@ export function drawRule(draw: Draw, isWhole: boolean): { readonly body: object;
       ? [undefined, undefined, undefined, 'review']
       : [undefined, undefined, 'review', 'deny', 'allow'];
   const action = draw.pick(actions);
-  const asked = { ...(action !== undefined && { action }), priority: draw.integer(0, 1_000) };
+  const asked = { ...(action !== undefined && { action }), priority: draw.int(0, 1_000) };
   return {
     body: { when: terms.when, points: draw.pick(points), mode: draw.pick(['enforce', 'enforce', 'shadow']), ...asked },
     terms: { ...terms, action },

@@ -18,7 +18,7 @@ import { checkCalls } from './calls.ts';
 import { reconnect } from './connection-client.ts';
 import { checkOrdered, checkReceipts } from './decisions.ts';
 import { checkDeliveries } from './deliveries.ts';
-import { Draw } from './draw.ts';
+import { drawFrom } from './draw.ts';
 import { checkEvaluations, type ReadIntent } from './evaluations.ts';
 import { exercise } from './exercises.ts';
 import { Model } from './model.ts';
@@ -90,9 +90,9 @@ async function decide(tenancy: Tenancy, intent: Intent): Promise<void> {
   const leftMs = Date.parse(expiresAt) - world.nowMs;
   if (leftMs < -expiryLateMs) found('orders-end', `${id} is ${status} ${-leftMs} ms after ${expiresAt}`);
   const voter = nextVoter(tenancy, intent);
-  const draw = new Draw(world.random(`rest/${id}`));
+  const draw = drawFrom(world.random(`rest/${id}`));
   if (voter === undefined) return;
-  if (leftMs > 0 && leftMs <= lookEveryMs) await voter.client.pause(leftMs + draw.integer(0, lateVoteMs));
+  if (leftMs > 0 && leftMs <= lookEveryMs) await voter.client.pause(leftMs + draw.int(0, lateVoteMs));
   else if (leftMs < expiresWithinMs) return;
   // After its time its vote is refused, also before a sweep has marked the intent as expired (ballots.ts).
   await new VoteClient(tenancy, voter, draw).vote(intent, draw.chance(0.5) ? 'approve' : 'reject');
@@ -119,7 +119,7 @@ async function delivered(tenancy: Tenancy): Promise<void> {
     }
     await owner.client.pause(lookEveryMs);
   }
-  await checkDeliveries(tenancy, events, new Draw(world.random(`deliveries/${tenancy.name}`)));
+  await checkDeliveries(tenancy, events, drawFrom(world.random(`deliveries/${tenancy.name}`)));
 }
 
 function eventsOf({ owner }: Tenancy): Promise<ToldEvent[]> {
@@ -179,9 +179,9 @@ async function check(tenancy: Tenancy): Promise<void> {
     }
   }
   // These calls write events.
-  await checkEvaluations(tenancy, model, intents, new Draw(world.random(`evaluations/${tenancy.name}`)));
+  await checkEvaluations(tenancy, model, intents, drawFrom(world.random(`evaluations/${tenancy.name}`)));
   if (tenancy.modules !== undefined) await checkReconciled(tenancy, intents, events);
-  await readBack(tenancy, await eventsOf(tenancy), new Draw(world.random(`read back/${tenancy.name}`)));
+  await readBack(tenancy, await eventsOf(tenancy), drawFrom(world.random(`read back/${tenancy.name}`)));
 }
 
 /** Deposits are credited soon after they are final. */

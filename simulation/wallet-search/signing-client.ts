@@ -3,8 +3,8 @@
  * wait for a human, and the list of sessions. docs/signing-api.md.
  */
 import { createHash } from 'node:crypto';
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { networks, type Tenancy } from './tenancy.ts';
@@ -33,7 +33,7 @@ export class SigningClient {
       case 'again': {
         const { waiting } = this.#tenancy.signing;
         if (waiting.length > 0 && this.#draw.chance(0.6)) {
-          const [{ session, token, why }] = waiting.splice(this.#draw.integer(0, waiting.length - 1), 1) as [
+          const [{ session, token, why }] = waiting.splice(this.#draw.int(0, waiting.length - 1), 1) as [
             (typeof waiting)[0],
           ];
           await this.#approve(session, token, why);
@@ -124,7 +124,7 @@ export class SigningClient {
     const sessions = await this.#operator.list<{ id: string; signature: string | null }>(
       '/v1/sessions',
       'sessions',
-      this.#draw.integer(2, 9),
+      this.#draw.int(2, 9),
     );
     const ids = sessions.map(({ id }) => id);
     const twice = ids.find((id, at) => ids.indexOf(id) !== at);

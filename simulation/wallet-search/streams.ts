@@ -2,9 +2,10 @@
  * Streams of events: a client follows them for a while, from a place of its choice. It gets every event after that place, in
  * order, once each, as the log has them, also of a gateway that dies in the middle.
  */
+
+import type { Draw } from '../cluster/draw.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { FollowedStream, Tenancy } from './tenancy.ts';
 
@@ -13,11 +14,11 @@ const arrivesWithinMs = 1_500;
 
 export async function followEvents(tenancy: Tenancy, operator: Operator, draw: Draw): Promise<void> {
   const { world, sequence, isCalm } = tenancy;
-  const after = draw.chance(0.5) ? sequence : draw.integer(0, sequence);
+  const after = draw.chance(0.5) ? sequence : draw.int(0, sequence);
   const gateways = world.processes.filter((name) => name.startsWith('gateway'));
   // The header takes precedence.
   const isResumed = draw.chance(0.4);
-  const asked = isResumed ? draw.integer(0, sequence) : after;
+  const asked = isResumed ? draw.int(0, sequence) : after;
   const plain = operator.client.plain('GET', `/v1/events/stream?after_sequence=${asked}`);
   const headers = { ...plain.headers, ...(isResumed && { 'last-event-id': `${after}` }) };
   const exchange = world.connect(draw.pick(gateways), { ...plain, headers });
@@ -39,7 +40,7 @@ export async function followEvents(tenancy: Tenancy, operator: Operator, draw: D
       throw error;
     },
   );
-  const listening = operator.client.pause(draw.integer(500, 6_000));
+  const listening = operator.client.pause(draw.int(500, 6_000));
   await Promise.race([listening, ended]);
   const due = tenancy.sequence;
   if (!isOver) await Promise.race([operator.client.pause(arrivesWithinMs), ended]);

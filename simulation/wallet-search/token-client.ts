@@ -1,7 +1,7 @@
 /** A client of a random run that issues tokens, and mints, redeems, freezes, approves and cancels. docs/tokens.md. */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { type ModuleFacts, networks, type Tenancy } from './tenancy.ts';
@@ -45,7 +45,7 @@ export class TokenClient {
         const orders = await this.#operator.list<Order>(
           `/v1/tokens/${token.id}/orders`,
           'orders',
-          this.#draw.integer(1, 4),
+          this.#draw.int(1, 4),
         );
         const open = orders.filter(({ status }) => status === 'pending_approval' || status === 'reserve_check');
         const order = this.#draw.pick([...open, undefined]);

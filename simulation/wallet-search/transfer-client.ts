@@ -1,9 +1,10 @@
 /** The transfers of a random run: once, twice at a time, and two under one idempotency key. */
+
+import type { Draw } from '../cluster/draw.ts';
 import type { Answer } from '../service/client.ts';
 import { decimal } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
-import type { Draw } from './draw.ts';
 import { faultsOf, respelled } from './forms.ts';
 import type { Operator } from './operator.ts';
 import { namedPolicies, networks, type OwnWallet, type Submitted, type Tenancy } from './tenancy.ts';
@@ -161,7 +162,7 @@ export class TransferClient {
     const draw = this.#draw;
     if (draw.chance(0.15)) return draw.pick(testAmounts);
     if (draw.chance(0.08)) return `${(decimal(began) * BigInt(draw.pick([45, 60, 101]))) / 10n ** 20n}.5`;
-    return `0.${draw.integer(1, 4)}${draw.pick(['', '5'])}`;
+    return `0.${draw.int(1, 4)}${draw.pick(['', '5'])}`;
   }
 
   /** A policy of this name, if there is one. */

@@ -1,7 +1,7 @@
 /** A client of a random run of the treasury: strategies, plans, their execution, a faulty venue. docs/treasury.md. */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { StepOf } from './steps.ts';
 import { networks, type StrategyFacts, type Tenancy } from './tenancy.ts';
@@ -30,7 +30,7 @@ export class TreasuryClient {
     const open = await this.#operator.list<{ id: string; status: string }>(
       '/v1/treasury/plans',
       'plans',
-      this.#draw.integer(1, 5),
+      this.#draw.int(1, 5),
     );
     const plan = this.#draw.pick([
       ...open.filter(({ status }) => status === 'pending_approval' || status === 'proposed'),
@@ -57,7 +57,7 @@ export class TreasuryClient {
     const weight = draw.pick([2_000, 5_000, 8_000]);
     const otherWeight = other === undefined ? 0 : draw.pick([500, 1_500]);
     const autonomy = draw.pick(['advisory', 'human_approval', 'within_policy', 'within_policy'] as const);
-    const maxTrades = draw.integer(1, 3);
+    const maxTrades = draw.int(1, 3);
     const maxTradeUsd = draw.chance(0.5) ? 500 : undefined;
     const cooldownS = draw.chance(0.3) ? 5 : 0;
     const body = {
@@ -97,7 +97,7 @@ export class TreasuryClient {
     const draw = this.#draw;
     const mode = draw.pick(['normal', 'normal', 'partial', 'partial', 'partial', 'refuse', 'silent'] as const);
     const venue = { mode, ...(mode === 'partial' && { fill_bps: 4_000 }) };
-    const prices = draw.chance(0.3) ? [{ asset: 'ETH', price_usd: `${draw.integer(2_000, 4_000)}` }] : [];
+    const prices = draw.chance(0.3) ? [{ asset: 'ETH', price_usd: `${draw.int(2_000, 4_000)}` }] : [];
     await this.#operator.made('/v1/sandbox/market', { venue, prices }, this.#tenancy.key('market'));
   }
 

@@ -1,7 +1,7 @@
 /** A client of a random run that makes vaults and keys, signs messages with them, and archives them. docs/vaults.md. */
 import { createHash } from 'node:crypto';
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { RuleAction } from './policies.ts';
 import type { StepOf } from './steps.ts';
@@ -64,7 +64,7 @@ export class VaultClient {
 
   /** Sometimes while a message is signed. */
   async #archive(id: string) {
-    await this.#operator.client.pause(this.#draw.integer(0, 30));
+    await this.#operator.client.pause(this.#draw.int(0, 30));
     return this.#operator.call('POST', `/v1/vaults/${id}/archive`, {}, this.#tenancy.key('vault-end'));
   }
 

@@ -3,8 +3,8 @@
  * another version, and after the time is over.
  */
 
+import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Draw } from './draw.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -100,7 +100,7 @@ export class VoteClient {
   /** Sometimes on one version only, which may be another one. */
   async #drawnVote(intent: Voted): Promise<void> {
     const decision = this.#draw.chance(0.8) ? 'approve' : 'reject';
-    const expected = this.#draw.chance(0.2) ? intent.version + this.#draw.integer(0, 1) : 0;
+    const expected = this.#draw.chance(0.2) ? intent.version + this.#draw.int(0, 1) : 0;
     await this.vote(intent, decision, expected);
   }
 }

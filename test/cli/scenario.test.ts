@@ -53,6 +53,28 @@ describe('signmesh scenario run', () => {
     expect(written).toMatch(/1 of 2 passed\n$/);
   });
 
+  test('writes a failing scenario as small as it fails in the same way, which fails again from its file', async () => {
+    const steps = [
+      '  - { step: idle, wait: { ms: 5 } }',
+      key(),
+      '  - { step: refused, call: sign, session: s, key: k, expect: { state: DENIED } }',
+      '  - { step: more, call: sign, session: t, key: k }',
+    ];
+    const faults = ['faults:', '  - { fault: delay, target: node/1, by_ms: 20 }'];
+    const whole = file('whole', ...faults, 'steps:', ...steps, 'expect:', '  - { signatures: 2 }');
+    const small = join(folder, 'small.yaml');
+    const said = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+    expect(await run(['run', '--crypto', 'model', '--shrink', small, passes, whole])).toBe(10);
+    expect(said.mock.calls.flat().join('')).toMatch(
+      /small\.yaml: 0 faults and 2 steps of 1 fault and 4 steps, in \d+ runs/,
+    );
+    written = '';
+    expect(await run(['run', '--crypto', 'model', small])).toBe(10);
+    expect(written).toContain('verdict   failed: step refused: expect.state is DENIED, found BACKEND_COMPLETED');
+    expect(await run(['run', '--crypto', 'model', '--shrink', join(folder, 'none.yaml'), passes])).toBe(0);
+    expect(readdirSync(folder)).not.toContain('none.yaml');
+  });
+
   test('runs the scenarios that come with signmesh by their names, with a seed', async () => {
     expect(await run(['run', '--seed', 'other', 'silent-node-replaced'])).toBe(0);
     expect(written).toContain('--seed other');
@@ -123,6 +145,7 @@ describe('signmesh scenario run', () => {
     [['run', '--token', 't', passes], /--token goes with --live/],
     [['run', '--data-dir', 'd', passes], /--data-dir goes with --live URL/],
     [['run', '--live', '--seed', 's', passes], /--seed applies only to the simulated world/],
+    [['run', '--live', '--shrink', 'small.yaml', passes], /--shrink applies only to the simulated world/],
     [
       ['run', '--live', 'http://127.0.0.1:1', '--crypto', 'model', passes],
       /--crypto applies only to the simulated world/,

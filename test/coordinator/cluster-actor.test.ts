@@ -105,6 +105,15 @@ class Cluster {
     });
   }
 
+  /** The number of each request for nonces: a node makes nonces once for each. */
+  get requests(): bigint[] {
+    return this.#sent.flatMap(({ message }) =>
+      'kind' in message || message.body.case !== 'dealNonces'
+        ? []
+        : (message.body.value as { request: bigint }).request,
+    );
+  }
+
   get told(): object[] {
     return this.#sent.flatMap(({ to, message }): object[] => {
       if ('kind' in message)
@@ -219,6 +228,7 @@ describe('nonces', () => {
   test('are requested when a node connects, and again when half of them are drawn', () => {
     cluster.up(1);
     expect(cluster.requested).toEqual(['node/1: 4']);
+    const before = cluster.requests;
     cluster.deal(1, 4);
     expect(cluster.requested).toEqual([]);
     const one = { scheme: dealt, count: 1, candidates: [1] };
@@ -226,6 +236,8 @@ describe('nonces', () => {
     expect([cluster.drawn, cluster.requested]).toEqual([['signing/acme/sig-1: 1'], []]);
     cluster.draw(one);
     expect(cluster.requested).toEqual(['node/1: 4']);
+    const numbers = [...before, ...cluster.requests];
+    expect(new Set(numbers).size).toBe(numbers.length);
   });
 
   test('that come answer the draws that wait for them', () => {

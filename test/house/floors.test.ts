@@ -63,7 +63,7 @@ describe('imports between folders', () => {
     ]);
   });
 
-  test('the product imports no tests, tools or trials; nodes and coordinator not each other; no product code the simulation', () => {
+  test('the product imports neither tests nor tools; nodes and coordinator not each other; no product code the simulation', () => {
     const packaged = folders.filter((folder) => rooms.folders[folder]!.packaged !== false);
     for (const from of packaged) {
       for (const to of folders.filter((folder) => !packaged.includes(folder))) expect(mayImport(from, to)).toBe(false);

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { openingTranscript, sealedShareTranscript, sessionContext } from '../../core/crypto/dkg-transcripts.ts';
 import { identityFromSeed, sign } from '../../core/crypto/identity.ts';
 import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { identitySeedOf, only, rosterOf, type Sent, TestNode } from './harness.ts';
@@ -38,6 +39,28 @@ it('seals no share for a key that makes every box readable, and names the node t
   const weak = signed(ceremony, { ...openings[2]!, sealingKey: new Uint8Array(32) });
   const seal: WireBodyInit = { case: 'dkgSeal', value: { recipients: [openings[1]!, weak] } };
   expect(refusal(ceremony.nodes[0]!.dkg(names, seal))).toEqual({ code: 'OPENING_INVALID', culprits: [3] });
+});
+
+it('seals shares for other nodes of the session alone, and none where each node has a key of its own', () => {
+  const ceremony = ceremonyOf();
+  const [, second] = ceremony.openAll();
+  const sealFor = (of: Ceremony, recipient: Plain<DkgOpening>) =>
+    refusal(of.nodes[0]!.dkg(names, { case: 'dkgSeal', value: { recipients: [recipient] } })).code;
+  expect(sealFor(ceremony, { ...second!, dealer: 99 })).toBe('REQUEST_INVALID');
+  expect(sealFor(ceremony, { ...second!, clientSupplied: true })).toBe('REQUEST_INVALID');
+  const owners = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 2, scheme: Scheme.OWNER_ECDSA });
+  expect(sealFor(owners, owners.openAll()[1]!)).toBe('REQUEST_INVALID');
+});
+
+it('makes a token’s key alone, and refuses when the token makes none', () => {
+  const node = new TestNode(1, rosterOf(3), { tokenSays: { kind: 'destroyed' } });
+  const opened = (threshold: number, totalNodes: number) => {
+    const value = { curve: 'secp256k1', threshold, totalNodes, scheme: Scheme.HSM_ECDSA };
+    return refusal(node.dkg(names, { case: 'dkgOpen', value })).code;
+  };
+  expect(opened(2, 2)).toBe('REQUEST_INVALID');
+  expect(opened(1, 1)).toBe('HSM_FAILED');
+  expect(node.records.size).toBe(0);
 });
 
 it('takes openings, shares and results of one message in any order', () => {

@@ -15,7 +15,7 @@ import { identityFromSeed } from '../../core/crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
 import { routeToHsm } from '../../nodes/hsm/routing.ts';
-import { type HsmPort, unconfigured } from '../../nodes/records/hsm-port.ts';
+import { type HsmOutcome, type HsmPort, unconfigured } from '../../nodes/records/hsm-port.ts';
 import { isLocal, type NodeMessage } from '../../nodes/records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import { noVendor } from '../../nodes/vendor/http-vendor.ts';
@@ -97,7 +97,7 @@ export class TestNode {
   readonly #random: RandomBytes;
   readonly #time = new VirtualTime();
   readonly #running = new Set<Address>();
-  readonly #noToken: HsmPort = { ask: (_, answer) => this.#later(() => answer(unconfigured)) };
+  readonly #token: HsmPort;
   /** The next input makes this actor throw. */
   #failing: Address | undefined;
   #sent: Sent[] = [];
@@ -107,12 +107,13 @@ export class TestNode {
   constructor(
     nodeId: number,
     roster: Roster,
-    options: { sandbox?: SandboxKeys; label?: string; allowClientDealers?: boolean } = {},
+    options: { sandbox?: SandboxKeys; label?: string; allowClientDealers?: boolean; tokenSays?: HsmOutcome } = {},
   ) {
     this.nodeId = nodeId;
     this.#roster = roster;
     this.#sandbox = options.sandbox;
     this.#allowClientDealers = options.allowClientDealers ?? true;
+    this.#token = { ask: (_, answer) => this.#later(() => answer(options.tokenSays ?? unconfigured)) };
     this.#random = randomStream(options.label ?? `node ${nodeId}`, 'node');
     this.crash();
   }
@@ -249,7 +250,7 @@ export class TestNode {
   #leaves(sent: Envelope<NodeMessage>): undefined {
     const { from, to, message, trace } = sent;
     const deliver = (answer: Envelope<NodeMessage>) => void this.#machine.deliver(answer);
-    if (routeToHsm(this.#noToken, sent, deliver) || routeToVendor(noVendor, sent, deliver)) return;
+    if (routeToHsm(this.#token, sent, deliver) || routeToVendor(noVendor, sent, deliver)) return;
     const [envelope] = decodeFrames(encodeFrame({ from, to, message: message as WireMessage, trace }));
     this.#sent.push({ to, message: envelope!.message });
   }

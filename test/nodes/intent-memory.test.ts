@@ -126,6 +126,11 @@ describe('an intent gets one message', () => {
     expect(outcomeOf(sign(node, text('pay alice')))).toBe('silent');
     node.writesFail = 'no';
     expect(outcomeOf(sign(node, text('pay mallory')))).toBe(fate === 'applied' ? INTENT_MESSAGE_CHANGED : 'partial');
+    // The next partial for it has a stored promise behind it.
+    node.crash();
+    const first = fate === 'applied' ? 'pay alice' : 'pay mallory';
+    expect(outcomeOf(sign(node, text('pay bob')))).toBe(INTENT_MESSAGE_CHANGED);
+    expect(outcomeOf(sign(node, text(first)))).toBe('partial');
   });
 
   it('a request that is refused for its nonce leaves no memory', () => {

@@ -22,6 +22,15 @@ it('a key is bound to one scheme, once', () => {
   expect(keys.schemeOf('key')).toBe('frost_bip340');
 });
 
+it('a key of a node’s own has no children, and is the same at the path of its account', () => {
+  const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 2 });
+  ceremony.run();
+  const keys = new SigningKeys();
+  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: 'owner_ecdsa' });
+  expect(() => keys.find('key', 'm/1')).toThrow('no children');
+  expect(keys.find('key', "m/44'")).toBe(keys.find('key', ''));
+});
+
 it('for a key that no request waits for there is none to take', () => {
   const waiting = new WaitingRequests<string>();
   waiting.add('a', 'one', 10);

@@ -103,7 +103,6 @@ export const longFiles: readonly string[] = [
   'test/survival/chaos.test.ts',
   'test/simulation/cluster/report-browser.test.ts',
   'test/tools/bench/bench.test.ts',
-  'test/house/guard-sample.test.ts',
   'test/survival/hosts.test.ts',
   'test/integration/events.test.ts',
   'test/survival/secrets.test.ts',

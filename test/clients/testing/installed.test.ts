@@ -51,7 +51,7 @@ describe('the package', () => {
     expect(packed.files).toContain('proto/svc/mesh/v1/mpc_wallet.proto');
     expect(packed.files).toContain('proto/signmesh/wire/v1/frame.proto');
     const strays =
-      /^(test|tools|bench|trials|\.ci)\/|^dist\/(test|tools|bench|trials)\/|^(?!dist\/|examples\/).*\.ts$|^package-lock|^Docker|^docker|\.stamp$|\.map$/;
+      /^(test|tools|bench|\.ci)\/|^dist\/(test|tools|bench)\/|^(?!dist\/|examples\/).*\.ts$|^package-lock|^Docker|^docker|\.stamp$|\.map$/;
     expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
   });
 
@@ -68,15 +68,6 @@ describe('the package', () => {
     expect([...new Set(imported)].filter((name) => !brought.includes(name))).toEqual([]);
     // A schema library's types take a compiler 15 s.
     expect(imported).not.toContain('typebox');
-  });
-
-  test('has no module of the trials of the random search in any bundle; a checkout has', () => {
-    const withTrials = (folder: string) =>
-      readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' })
-        .filter((path) => path.endsWith('.js'))
-        .filter((path) => readFileSync(join(folder, 'dist', path), 'utf8').includes('trial-as-modelled'));
-    expect(withTrials(root)).toHaveLength(1);
-    expect(withTrials(installed)).toEqual([]);
   });
 });
 

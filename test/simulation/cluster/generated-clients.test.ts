@@ -1,12 +1,12 @@
 /** What the clients of random runs insist on: only what must come about. */
 import { expect, test } from 'vitest';
 import { Draw } from '../../../simulation/cluster/draw.ts';
+import { randomStream } from '../../../simulation/cluster/random.ts';
 import { closedByOthers } from '../../../simulation/search/bystanders.ts';
-import { runChecked } from '../../../simulation/search/campaign.ts';
 import { randomScenario } from '../../../simulation/search/generate.ts';
 import { drawSwarm } from '../../../simulation/search/profiles.ts';
 import { redisRolledBack } from '../../../simulation/search/redis-rollback.ts';
-import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { runChecked } from '../../../simulation/search/signing.ts';
 import { runs } from '../../support/thorough.ts';
 
 const terms = { threshold: 2, total_nodes: 3, curve: 'secp256k1', wallet_service: true, insist: true } as const;
@@ -39,7 +39,7 @@ function rolledBack(count: number): number[] {
 test('Redis goes back in a part of the hostile runs, and in no others', () => {
   expect(rolledBack(8).at(-1)).toBeLessThan(300);
   for (const profile of ['calm', 'stormy', 'malformed'] as const) {
-    const draw = new Draw('swarm', profile);
+    const draw = new Draw(randomStream('swarm', profile));
     for (let seed = 1; seed < 50; seed += 1)
       expect(redisRolledBack({}, drawSwarm(profile, draw), draw)).toBeUndefined();
   }
@@ -47,7 +47,7 @@ test('Redis goes back in a part of the hostile runs, and in no others', () => {
 
 test('after it no invariant that still holds is violated, and a new key signs', () => {
   for (const seed of rolledBack(runs(3, 40))) {
-    const { verdict } = runChecked(randomScenario(seed, 'hostile'), { crypto: 'model', trials, record: false });
+    const { verdict } = runChecked(randomScenario(seed, 'hostile'), { crypto: 'model', record: false });
     expect({ seed, verdict }).toEqual({ seed, verdict: { kind: 'passed' } });
   }
 });

@@ -10,8 +10,7 @@ import { identitiesOf } from '../../../simulation/cluster/identities.ts';
 import type { Observation } from '../../../simulation/cluster/observation.ts';
 import { modelCheckers } from '../../../simulation/model/checkers.ts';
 import { landmarks } from '../../../simulation/model/landmarks.ts';
-import { runSeed } from '../../../simulation/search/campaign.ts';
-import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { runSeed } from '../../../simulation/search/signing.ts';
 import { digest } from '../../coordinator/support/world.ts';
 import { runs } from '../../support/thorough.ts';
 
@@ -84,7 +83,6 @@ test('landmarks are reached by few seeds, and each at most once a run', () => {
     const once: string[] = [];
     runSeed(seed, 'stormy', {
       crypto: 'model',
-      trials,
       record: false,
       reached: (landmark) => void once.push(landmark),
     });

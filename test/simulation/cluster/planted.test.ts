@@ -27,19 +27,16 @@ async function search(flaws: readonly PlantedFlaw[]): Promise<readonly Found[]> 
     const copy = plantedCopy(folder, name, edits);
     const inTurn = Array.from({ length: seeds }, (_, index) => index + 1);
     const order = foundBy === undefined || isThorough ? inTurn : [foundBy, ...inTurn];
-    const [module, trials] = ['simulation/search/campaign.js', 'trials/all-trials.js'].map(
-      (path) => pathToFileURL(join(copy, path)).href,
-    );
-    return { name, profile, order, module, trials };
+    const module = pathToFileURL(join(copy, 'simulation', 'search', 'signing.js')).href;
+    return { name, profile, order, module };
   });
   const script = `
     const found = [];
-    for (const { name, profile, order, module, trials: path } of ${JSON.stringify(tasks)}) {
+    for (const { name, profile, order, module } of ${JSON.stringify(tasks)}) {
       const { runSeed } = await import(module);
-      const { allTrials: trials } = await import(path);
       let verdict;
       for (const seed of order) {
-        ({ verdict } = runSeed(seed, profile, { crypto: 'model', trials, record: false }));
+        ({ verdict } = runSeed(seed, profile, { crypto: 'model', record: false }));
         if (verdict.kind !== 'passed') break;
       }
       found.push({ name, verdict });
@@ -81,9 +78,9 @@ describe('a planted flaw is found by random simulation', { timeout: 3_600_000 },
   });
 });
 
-/** `signmesh sim` of a copy, as in a checkout. */
+/** `signmesh sim` of a copy. */
 function command(copy: string, args: readonly string[]) {
-  const module = JSON.stringify(pathToFileURL(join(copy, 'tools', 'sim.js')).href);
+  const module = JSON.stringify(pathToFileURL(join(copy, 'cli', 'sim.js')).href);
   const words = JSON.stringify([...args, '--out', 'found']);
   return runScript(copy, `const { run } = await import(${module}); process.exitCode = await run(${words});`);
 }

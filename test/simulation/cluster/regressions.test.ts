@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
-import { runChecked } from '../../../simulation/search/campaign.ts';
-import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { runChecked } from '../../../simulation/search/signing.ts';
 
 const folder = new URL('./regressions/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
@@ -13,7 +12,7 @@ describe('runs that failed once', () => {
     const scenario = loadScenario(readFileSync(new URL(name, folder), 'utf8'), { file: name });
     expect(`${scenario.scenario}.yaml`).toBe(name);
     for (const crypto of ['model', 'real'] as const) {
-      expect(runChecked(scenario, { crypto, trials, record: false }).verdict).toEqual({ kind: 'passed' });
+      expect(runChecked(scenario, { crypto, record: false }).verdict).toEqual({ kind: 'passed' });
     }
   });
 });

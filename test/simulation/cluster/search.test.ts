@@ -3,23 +3,22 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { type Finished, KeptSeeds } from '../../../cli/sim/public.ts';
-import { run as runPackaged } from '../../../cli/sim.ts';
+import { run as runCommand } from '../../../cli/sim.ts';
 import { faultEngine } from '../../../scenarios/faults/engine.ts';
 import { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { toYaml } from '../../../scenarios/runner/to-yaml.ts';
-import { type Verdict, verdictExitCodes } from '../../../scenarios/runner/world.ts';
-import { NodeCopy } from '../../../simulation/cluster/node-copy.ts';
-import type { Landmark } from '../../../simulation/model/landmarks.ts';
-import { failsAlike, runChecked, runSeed, shrinkFailure, type Trials } from '../../../simulation/search/campaign.ts';
+import type { Verdict } from '../../../scenarios/runner/world.ts';
+import { Network } from '../../../simulation/cluster/network.ts';
+import { failsAlike, shrinkFailure } from '../../../simulation/search/campaign.ts';
 import { randomScenario } from '../../../simulation/search/generate.ts';
+import { plain } from '../../../simulation/search/guide.ts';
 import { profiles } from '../../../simulation/search/profiles.ts';
 import { shrink } from '../../../simulation/search/shrink.ts';
+import { runChecked, runSeed, signing } from '../../../simulation/search/signing.ts';
 import { simpler } from '../../../simulation/search/simpler.ts';
-import { run as runCommand } from '../../../tools/sim.ts';
-import { allTrials as trials } from '../../../trials/all-trials.ts';
+import { smallerScenarios as reductions } from '../../../simulation/search/smaller-scenarios.ts';
 import { runs } from '../../support/thorough.ts';
 
 const seeds = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
@@ -80,16 +79,16 @@ describe('the same seed', () => {
   test('gives the same run twice, byte for byte', () => {
     for (const seed of seeds(runs(4, 60), 700)) {
       const profile = profiles[seed % profiles.length]!;
-      const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', trials, record: true }));
+      const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', record: true }));
       expect(one!.events.length).toBeGreaterThan(50);
       expect(JSON.stringify(two)).toBe(JSON.stringify(one));
     }
   });
 
   test('gives another run than the next one, and the same whether it is recorded or not', () => {
-    const [one, two] = [1, 2].map((seed) => runSeed(seed, 'stormy', { crypto: 'model', trials, record: true }));
+    const [one, two] = [1, 2].map((seed) => runSeed(seed, 'stormy', { crypto: 'model', record: true }));
     expect(JSON.stringify(one!.events)).not.toBe(JSON.stringify(two!.events));
-    const quiet = runSeed(1, 'stormy', { crypto: 'model', trials, record: false });
+    const quiet = runSeed(1, 'stormy', { crypto: 'model', record: false });
     expect([quiet.verdict, quiet.tookMs, quiet.events]).toEqual([one!.verdict, one!.tookMs, []]);
   });
 });
@@ -102,7 +101,7 @@ describe('the program as it is', () => {
       ['real', runs(1, 20)],
     ] as const) {
       for (const seed of seeds(count)) {
-        const { verdict } = runSeed(seed, profile, { crypto, trials, record: false });
+        const { verdict } = runSeed(seed, profile, { crypto, record: false });
         expect({ seed, verdict }).toEqual({ seed, verdict: { kind: 'passed' } });
       }
     }
@@ -122,47 +121,44 @@ function hopeless(seed: number): CheckedScenario {
 }
 
 describe('a failure', () => {
-  test('shrinks to the few steps that matter, the same every time, and runs again from its file', () => {
+  test('shrinks to the few steps that matter, the same every time, and runs again from its file', async () => {
     const scenario = hopeless(5);
-    const { verdict } = runChecked(scenario, { crypto: 'model', trials, record: false });
+    const { verdict } = runChecked(scenario, { crypto: 'model', record: false });
     expect(verdict.kind).toBe('failed');
-    const one = shrinkFailure(scenario, verdict, { crypto: 'model', trials, runsMax: 200 });
-    expect(one).toEqual(shrinkFailure(scenario, verdict, { crypto: 'model', trials, runsMax: 200 }));
-    expect(one.scenario.faults).toEqual([]);
+    const one = await shrinkFailure(signing, scenario, verdict, { crypto: 'model', runsMax: 200 });
+    expect(one).toEqual(await shrinkFailure(signing, scenario, verdict, { crypto: 'model', runsMax: 200 }));
+    expect(one.plan.faults).toEqual([]);
     expect(
-      Object.values(one.scenario.clients)
+      Object.values(one.plan.clients)
         .flat()
         .map(({ step }) => step),
     ).toEqual(['fresh-key', 'fresh-signature']);
-    const again = loadScenario(toYaml(one.scenario), { file: 'again.yaml' });
-    expect(failsAlike(verdict, runChecked(again, { crypto: 'model', trials, record: false }).verdict)).toBe(true);
+    const again = loadScenario(toYaml(one.plan), { file: 'again.yaml' });
+    expect(failsAlike(verdict, runChecked(again, { crypto: 'model', record: false }).verdict)).toBe(true);
   });
 
-  test('of the simulation itself is one of that seed, and shrinks like others', () => {
+  test('of the simulation itself is one of that seed, and shrinks like others', async () => {
     let seen = 0;
-    const broken: Trials = () => {
-      seen = 0;
-      const observe = () => {
-        seen += 1;
-        if (seen > 30) throw new TypeError('a planted bug');
-        return undefined;
-      };
-      return [{ invariant: 'planted', observe }];
-    };
+    const send = vi.spyOn(Network.prototype, 'send').mockImplementation(() => {
+      seen += 1;
+      if (seen % 10 === 0) throw new TypeError('a planted bug');
+    });
     const scenario = randomScenario(5, 'calm');
-    const { verdict } = runChecked(scenario, { crypto: 'model', trials: broken, record: false });
+    const { verdict } = runChecked(scenario, { crypto: 'model', record: false });
     const cause = expect.stringMatching(/^TypeError: a planted bug\n.* at /);
     expect(verdict).toEqual({ kind: 'violated', invariant: 'no-bugs', cause });
-    const shrunk = shrinkFailure(scenario, verdict, { crypto: 'model', trials: broken, runsMax: 60 });
+    const shrunk = await shrinkFailure(signing, scenario, verdict, { crypto: 'model', runsMax: 60 });
+    send.mockRestore();
     expect(shrunk.runs).toBeLessThanOrEqual(60);
-    expect(Object.values(shrunk.scenario.clients).flat().length).toBeLessThan(
+    expect(Object.values(shrunk.plan.clients).flat().length).toBeLessThan(
       Object.values(scenario.clients).flat().length,
     );
   });
 
-  test('keeps what it leans on, and makes numbers small: without running anything', () => {
+  test('keeps what it leans on, and makes numbers small: without running anything', async () => {
     const whole = randomScenario(11, 'stormy');
-    const { scenario, runs } = shrink(whole, {
+    const { plan: scenario, runs } = await shrink(whole, {
+      reductions,
       fails: ({ faults, clients }) =>
         faults.some(({ fault }) => fault === whole.faults[0]!.fault) &&
         Object.values(clients)
@@ -177,10 +173,10 @@ describe('a failure', () => {
     expect(() => loadScenario(toYaml(scenario), { file: 'small.yaml' })).not.toThrow();
   });
 
-  test('takes no more runs than it may', () => {
-    const { runs } = shrink(randomScenario(2, 'stormy'), { fails: () => false, runsMax: 17 });
-    expect(runs).toBe(17);
-    expect(shrink(randomScenario(2, 'stormy'), { fails: () => true, runsMax: 0 }).runs).toBe(0);
+  test('takes no more runs than it may', async () => {
+    const whole = randomScenario(2, 'stormy');
+    expect((await shrink(whole, { reductions, fails: () => false, runsMax: 17 })).runs).toBe(17);
+    expect((await shrink(whole, { reductions, fails: () => true, runsMax: 0 })).runs).toBe(0);
   });
 
   test('is told apart from another by invariant, step and expectation', () => {
@@ -205,9 +201,7 @@ describe('signmesh sim', () => {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-sim-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const command = (...args: string[]) => outcome(runCommand, args);
-
-  async function outcome(run: typeof runCommand, args: readonly string[]): Promise<{ code: number; out: string }> {
+  async function command(...args: string[]): Promise<{ code: number; out: string }> {
     let out = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       out += String(text);
@@ -215,7 +209,7 @@ describe('signmesh sim', () => {
     });
     const quiet = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
     try {
-      return { code: await run(args), out };
+      return { code: await runCommand(args), out };
     } finally {
       spy.mockRestore();
       quiet.mockRestore();
@@ -238,33 +232,6 @@ describe('signmesh sim', () => {
     expect(await command('--seed', '4', '--trace')).toEqual(trace);
   });
 
-  test('has trials in a checkout alone, and runs a seed alike without them', async () => {
-    const seed = ['--seed', '4', '--profile', 'calm', '--out', folder, '--shrink-runs', '0'];
-    expect(await outcome(runPackaged, [...seed, '--trace'])).toEqual(await command(...seed, '--trace'));
-    // No node answers in a trial.
-    const settle = vi.spyOn(NodeCopy.prototype, 'settle').mockImplementation(() => []);
-    expect((await outcome(runPackaged, seed)).code).toBe(0);
-    expect(settle).not.toHaveBeenCalled();
-    const { code, out } = await command(...seed);
-    settle.mockRestore();
-    expect(out).toContain('violated trial-as-modelled');
-    expect(code).toBe(verdictExitCodes.violated);
-  });
-
-  test('keeps seeds that reach a rare landmark, and varies each of them once', () => {
-    const kept = new KeptSeeds();
-    const finished = (seed: number, reached: readonly Landmark[]): Finished => {
-      return { world: 'signing', seed, profile: 'calm', verdict: { kind: 'passed' }, tookMs: 1, landmarks: reached };
-    };
-    for (let seed = 1; seed <= 100; seed += 1) {
-      const rare: Landmark[] = seed === 7 || seed === 9 ? ['a key is closed', 'a write is refused'] : [];
-      kept.add(finished(seed, ['ACCEPTED>BACKEND_COMPLETED', ...rare]));
-    }
-    const varied = kept.variations();
-    expect([...new Set(varied.map(({ seed }) => seed))]).toEqual([7, 9]);
-    expect(varied.filter(({ seed }) => seed === 7).map(({ variation }) => variation)).toEqual([1, 2, 3, 4]);
-  });
-
   test('a variation has the clients of its seed, and other faults and times', () => {
     const [one, other] = [randomScenario(5, 'stormy'), randomScenario(5, 'stormy', 1)];
     expect(other.clients.c1).toEqual(one.clients.c1);
@@ -275,6 +242,10 @@ describe('signmesh sim', () => {
 
   test('refuses what makes no sense, by the option', async () => {
     await expect(command('--variation', '2')).rejects.toThrow('--seed');
+    await expect(command('--seed', '1', '--variant', 'turn=x')).rejects.toThrow('--variant');
+    await expect(command('--world', 'wallets', '--profile', 'malformed')).rejects.toThrow('calm, stormy, hostile');
+    await expect(command('--plan', 'x')).rejects.toThrow('--world wallets');
+    await expect(command('--world', 'wallets', '--plan', 'x', '--trace')).rejects.toThrow('no plan of a search');
     await expect(command('--seeds', 'many')).rejects.toThrow(/--seeds.*number/);
     await expect(command('--profile', 'sunny')).rejects.toThrow(/calm, stormy, hostile, malformed, all/);
     await expect(command('--trace')).rejects.toThrow('--seed');
@@ -282,19 +253,18 @@ describe('signmesh sim', () => {
   });
 
   test('says of a failure what it contradicts, how to run it again, and where its scenario is', async () => {
-    const { explainFailure } = await import('../../../cli/sim/failures.ts');
+    const { explainFailure, failureLine } = await import('../../../cli/sim/failures.ts');
     let out = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       out += String(text);
       return true;
     });
     const verdict: Verdict = { kind: 'violated', invariant: 'no-bugs', cause: 'it threw' };
-    explainFailure(
-      { world: 'signing' as const, seed: 9, profile: 'calm', verdict, tookMs: 1, landmarks: [] },
-      { crypto: 'model', trials, shrinkRuns: 3, out: folder, note: () => undefined },
-    );
+    const failure = { seed: 9, profile: 'calm', variant: plain, verdict, tookMs: 1, landmarks: [] } as const;
+    const options = { world: 'signing', crypto: 'model', shrinkRuns: 3, out: folder, note: () => undefined } as const;
+    await explainFailure(signing, failure, options);
     spy.mockRestore();
-    expect(out).toContain('seed 9, profile calm: violated no-bugs: it threw');
+    expect(failureLine(failure)).toBe('seed 9, profile calm: violated no-bugs: it threw');
     expect(out).toContain('signmesh sim --seed 9 --profile calm --crypto model --trace');
     const path = join(folder, 'random-calm-9.yaml');
     expect(out).toContain(`signmesh scenario run ${path} --crypto model`);

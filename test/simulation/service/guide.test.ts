@@ -1,21 +1,22 @@
-/** How a search of wallets is guided, and how a failing plan is made smaller: without a world, on runs that are told here. */
+/** How landmarks guide a search, and how a failing plan of wallets is made smaller: without a world, on runs that are told here. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { randomStream } from '../../../simulation/cluster/random.ts';
-import { Guide, plain, readVariant, variantText } from '../../../simulation/wallet-search/guide.ts';
+import { campaign } from '../../../simulation/search/campaign.ts';
+import { Guide, plain, readVariant, type SeedRun, variantText } from '../../../simulation/search/guide.ts';
+import { shrink } from '../../../simulation/search/shrink.ts';
 import { mustHappen } from '../../../simulation/wallet-search/landmarks.ts';
 import { operationLandmarks, operationOf } from '../../../simulation/wallet-search/operations.ts';
-import { drawPlan, type Profile, type RunPlan } from '../../../simulation/wallet-search/profiles.ts';
-import { shrinkPlan, stepsOf } from '../../../simulation/wallet-search/shrink.ts';
+import { planOf, type WalletProfile } from '../../../simulation/wallet-search/profiles.ts';
+import { type SeededPlan, stepsOf, wallets } from '../../../simulation/wallet-search/workload.ts';
 
-const drawn = (seed: number, profile: Profile, favoured: readonly string[] = []) =>
-  drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);
+const drawn = (seed: number, profile: WalletProfile, favoured: readonly string[] = []) =>
+  planOf(seed, profile, { ...plain, favoured });
 const run = (seed: number) => ({ seed, profile: 'calm', variant: plain }) as const;
-const fresh = [1, 2, 3, 4].map((seed) => ({ seed, profile: 'calm' }) as const);
+const fresh = [1, 2, 3, 4].map(run);
 
 describe('a guide', () => {
   test('varies runs that reached something new, and no others', () => {
-    const guide = new Guide();
+    const guide = new Guide(mustHappen);
     guide.add(run(1), ['a']);
     guide.add(run(2), ['a']);
     guide.add(run(3), ['a', 'b']);
@@ -26,7 +27,7 @@ describe('a guide', () => {
   });
 
   test('steers every second run towards landmarks at zero, until they are reached', () => {
-    const guide = new Guide();
+    const guide = new Guide(mustHappen);
     guide.add(
       run(1),
       Object.keys(mustHappen).filter((landmark) => landmark !== 'event token.frozen'),
@@ -44,9 +45,9 @@ describe('a guide', () => {
   test('a variant has a text, and draws what it favours more often', () => {
     const variant = { favoured: ['mint', 'token_freeze'], turns: [{ from: 5, salt: 17 }] };
     expect(variantText(variant)).toBe('favour=mint,token_freeze turn=5.17');
-    expect(readVariant(variantText(variant))).toEqual(variant);
-    expect(readVariant('')).toEqual(plain);
-    for (const wrong of ['favour=nothing', 'turn=5', 'mint']) expect(readVariant(wrong)).toBeUndefined();
+    expect(readVariant(variantText(variant), wallets.steps)).toEqual(variant);
+    expect(readVariant('', wallets.steps)).toEqual(plain);
+    for (const wrong of ['favour=nothing', 'turn=5', 'mint']) expect(readVariant(wrong, wallets.steps)).toBeUndefined();
     const [usual, favoured] = [drawn(7, 'stormy'), drawn(7, 'stormy', variant.favoured)];
     expect(favoured.weights.tokens.mint).toBe(6 * usual.weights.tokens.mint!);
     expect([favoured.hasModules, favoured.faults]).toEqual([true, usual.faults]);
@@ -66,26 +67,66 @@ test('a search counts each operation of the page, but the stream of events', () 
 });
 
 describe('a failing plan', () => {
-  const whole = drawn(3, 'hostile');
+  const whole: SeededPlan = { seed: 3, plan: drawn(3, 'hostile') };
   const wanted = ['tn_1/0/3', 'tn_1/1/2'];
-  const [kept] = whole.faults;
-  const fails = (plan: RunPlan) =>
-    Promise.resolve(plan.faults.includes(kept!) && wanted.every((name) => stepsOf(plan).includes(name)));
+  const [kept] = whole.plan.faults;
+  const fails = ({ plan }: SeededPlan) =>
+    plan.faults.includes(kept!) && wanted.every((name) => stepsOf(plan).includes(name));
+  const { reductions } = wallets;
 
   test('keeps what it needs to fail, and nothing else', async () => {
-    const { plan, runs } = await shrinkPlan(whole, fails, 500);
-    expect([plan.faults, stepsOf(plan), plan.portRate, plan.tenants]).toEqual([[kept], wanted, 0, 1]);
+    const { plan: shrunk, runs } = await shrink(whole, { reductions, fails, runsMax: 500 });
+    const { faults, portRate, tenants } = shrunk.plan;
+    expect([faults, stepsOf(shrunk.plan), portRate, tenants]).toEqual([[kept], wanted, 0, 1]);
     expect(runs).toBeLessThan(200);
   });
 
   test('is made smaller by so many runs and no more', async () => {
     let asked = 0;
-    const counted = (plan: RunPlan) => {
+    const counted = (plan: SeededPlan) => {
       asked += 1;
       return fails(plan);
     };
-    const { plan, runs } = await shrinkPlan(whole, counted, 5);
+    const { plan, runs } = await shrink(whole, { reductions, fails: counted, runsMax: 5 });
     expect([asked, runs]).toEqual([5, 5]);
-    expect(await fails(plan)).toBe(true);
+    expect(fails(plan)).toBe(true);
+  });
+});
+
+describe('a search', () => {
+  const passed = (one: SeedRun) =>
+    ({ ...one, verdict: { kind: 'passed' }, tookMs: 1, landmarks: [`of ${one.seed}`] }) as const;
+  const round = { fresh: 2, variants: 1 };
+
+  test('varies after each whole round the newest run that reached something new', async () => {
+    const order: string[] = [];
+    const failures = await campaign({ ...wallets, round }, [1, 2, 3].map(run), {
+      runAll: async (some, heard) => some.every((one) => heard(passed(one))),
+      finished: ({ seed, variant }) => void order.push(`${seed}${variant.turns.length > 0 ? ' varied' : ''}`),
+      isGuided: true,
+      keepGoing: false,
+    });
+    expect([failures, order]).toEqual([[], ['1', '2', '2 varied', '3']]);
+  });
+
+  test.each([
+    [false, [1, 2], [2]],
+    [true, [1, 2, 3, 4], [2, 4]],
+  ])('ends at its first failure, or continues for other kinds: %s', async (keepGoing, ran, kinds) => {
+    const seen: number[] = [];
+    const invariants = ['', '', 'a', 'a', 'b'];
+    const failures = await campaign({ ...wallets, round }, fresh, {
+      runAll: async (some, heard) =>
+        some.every((one) => {
+          const invariant = invariants[one.seed]!;
+          return heard(
+            invariant === '' ? passed(one) : { ...passed(one), verdict: { kind: 'violated', invariant, cause: '' } },
+          );
+        }),
+      finished: ({ seed }) => void seen.push(seed),
+      isGuided: false,
+      keepGoing,
+    });
+    expect([seen, failures.map(({ seed }) => seed)]).toEqual([ran, kinds]);
   });
 });

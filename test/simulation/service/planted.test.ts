@@ -7,8 +7,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { walletProfiles } from '../../../cli/sim/runs.ts';
-import { roundRuns, roundVariants } from '../../../cli/sim/wallets.ts';
+import { walletProfiles } from '../../../simulation/wallet-search/profiles.ts';
+import { wallets } from '../../../simulation/wallet-search/workload.ts';
 import { isThorough } from '../../support/thorough.ts';
 import { buildProgram, copiesFolder, plantedCopy, runScript } from '../cluster/support/program-copy.ts';
 import { plantedFlaws } from './support/planted.ts';
@@ -31,7 +31,7 @@ interface Found {
 describe('a planted flaw is found by random runs', { timeout: 3_600_000 }, () => {
   test.each(searched)('$name', async ({ name, edits, profile, favoured = [], seeds, invariants }) => {
     const copy = plantedCopy(folder, name, edits);
-    const module = JSON.stringify(pathToFileURL(join(copy, 'simulation', 'wallet-search', 'campaign.js')).href);
+    const module = JSON.stringify(pathToFileURL(join(copy, 'simulation', 'wallet-search', 'run.js')).href);
     const { code, out, errors } = await runScript(
       folder,
       `const { runWorldSeed } = await import(${module});
@@ -55,20 +55,25 @@ describe('a planted flaw is found by random runs', { timeout: 3_600_000 }, () =>
 test.runIf(isThorough)('two threads find what one finds, run by run', { timeout: 3_600_000 }, async () => {
   const { name, edits } = plantedFlaws.find((one) => one.name === sample[0])!;
   const copy = plantedCopy(folder, `jobs-${name}`, edits);
-  const module = JSON.stringify(pathToFileURL(join(copy, 'cli', 'sim', 'wallets.js')).href);
-  const seeds = roundRuns / walletProfiles.length;
+  const url = (...path: string[]) => JSON.stringify(pathToFileURL(join(copy, ...path)).href);
+  const seeds = wallets.round.fresh / walletProfiles.length;
   const { code, out, errors } = await runScript(
     folder,
-    `const { searchWallets } = await import(${module});
-    const tasks = [];
+    `const { campaign } = await import(${url('simulation', 'search', 'campaign.js')});
+    const { runAll, workloadOf } = await import(${url('cli', 'sim', 'runs.js')});
+    const workload = await workloadOf('wallets');
+    const fresh = [];
     for (let seed = 1; seed <= ${seeds}; seed += 1)
-      for (const profile of ${JSON.stringify(walletProfiles)}) tasks.push({ world: 'wallets', seed, profile });
-    // Only runs of the signing world have trials.
-    const searcher = { trials: () => [], worker: 'tools/sim/worker.js' };
+      for (const profile of workload.profiles) fresh.push({ seed, profile, variant: { favoured: [], turns: [] } });
     const all = [];
     for (const jobs of [1, 2]) {
       const runs = [];
-      await searchWallets(tasks, { crypto: 'model', searcher, jobs, finished: (one) => runs.push(one) > 0 });
+      await campaign(workload, fresh, {
+        runAll: (some, heard) => runAll(some, { world: 'wallets', crypto: 'model', jobs }, heard),
+        finished: (one) => runs.push(one),
+        isGuided: true,
+        keepGoing: true,
+      });
       all.push(runs);
     }
     process.stdout.write(JSON.stringify(all));`,
@@ -77,6 +82,6 @@ test.runIf(isThorough)('two threads find what one finds, run by run', { timeout:
   expect(code, errors).toBe(0);
   const [one, two] = JSON.parse(out) as readonly (readonly Found[])[];
   expect(two).toEqual(one);
-  expect(one).toHaveLength(roundRuns + roundVariants);
+  expect(one).toHaveLength(wallets.round.fresh + wallets.round.variants);
   expect(new Set(one!.map(({ verdict }) => verdict.kind))).toEqual(new Set(['passed', 'violated']));
 });

@@ -1,13 +1,13 @@
 /** The random search of the control plane: it finds nothing in the product as it is, and a seed gives the same run again. */
 import { describe, expect, test } from 'vitest';
-import { runWorldSeed } from '../../../simulation/wallet-search/campaign.ts';
-import { profiles } from '../../../simulation/wallet-search/profiles.ts';
+import { walletProfiles } from '../../../simulation/wallet-search/profiles.ts';
+import { runWorldSeed } from '../../../simulation/wallet-search/run.ts';
 import { runs } from '../../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;
 
 describe('random runs', { timeout: 3_600_000 }, () => {
-  test.each(profiles)('%s: nothing is found', async (profile) => {
+  test.each(walletProfiles)('%s: nothing is found', async (profile) => {
     for (let seed = 1; seed <= runs(1, 150); seed += 1) {
       const { verdict } = await runWorldSeed(seed, profile, fast);
       expect([seed, verdict]).toEqual([seed, { kind: 'passed' }]);

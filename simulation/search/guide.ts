@@ -3,51 +3,50 @@
  * after the same beginning each client makes other choices. While a required landmark is at zero, runs draw the steps that lead
  * there more often. The runs of a round depend only on the rounds before it, never on threads or time.
  */
-import { randomStream } from '../cluster/random.ts';
-import { mustHappen } from './landmarks.ts';
-import { drawPlan, type Profile, type RunPlan } from './profiles.ts';
-import { type Family, families } from './steps.ts';
+import type { Profile } from './profiles.ts';
 
-/** The differences of a run from the draws of its seed. */
+/** How a run differs from what its seed draws. */
 export interface Variant {
+  /** Names of steps that it draws more often. */
   readonly favoured: readonly string[];
-  readonly turns: RunPlan['turns'];
+  /** From this step of each client on, or in other parts of the plan than clients' steps: other choices after the same beginning. */
+  readonly turns: readonly { readonly from: number; readonly salt: number }[];
 }
 
-export interface GuidedRun {
+/** The same one is the same run. */
+export interface SeedRun {
   readonly seed: number;
   readonly profile: Profile;
   readonly variant: Variant;
 }
 
 export const plain: Variant = { favoured: [], turns: [] };
-const stepNames = (Object.keys(families) as Family[]).flatMap((family): readonly string[] => families[family]);
 /** A client's choices change within its first steps, up to this one. */
 const turnsWithin = 12;
 /** The limit of steps that one run draws more often. */
 const favouredMax = 4;
 
-/** The draws of a seed, and the differences of a variant from them. */
-export function planOf(seed: number, profile: Profile, { favoured, turns }: Variant = plain): RunPlan {
-  const plan = drawPlan((label) => randomStream(`${seed}/${profile}`, label), profile, favoured);
-  return { ...plan, turns };
-}
-
 export class Guide {
+  readonly #required: Readonly<Record<string, readonly string[]>>;
   readonly #reached = new Set<string>();
-  readonly #kept: GuidedRun[] = [];
+  readonly #kept: SeedRun[] = [];
   #varied = 0;
 
+  /** `required`: landmarks, each with the steps that lead there. */
+  constructor(required: Readonly<Record<string, readonly string[]>>) {
+    this.#required = required;
+  }
+
   /** In the order of the runs. */
-  add(run: GuidedRun, landmarks: readonly string[]): void {
+  add({ seed, profile, variant }: SeedRun, landmarks: readonly string[]): void {
     const before = this.#reached.size;
     for (const landmark of landmarks) this.#reached.add(landmark);
-    if (this.#reached.size > before) this.#kept.push(run);
+    if (this.#reached.size > before) this.#kept.push({ seed, profile, variant });
   }
 
   /** The next runs of fresh seeds: every second one is steered towards unreached landmarks. */
-  steered(fresh: readonly Omit<GuidedRun, 'variant'>[]): GuidedRun[] {
-    const missing = Object.entries(mustHappen).filter(([landmark]) => !this.#reached.has(landmark));
+  steered(fresh: readonly SeedRun[]): SeedRun[] {
+    const missing = Object.entries(this.#required).filter(([landmark]) => !this.#reached.has(landmark));
     const steps = [...new Set(missing.flatMap(([, leading]) => leading))];
     return fresh.map((run, at) => {
       const from = (at * favouredMax) % Math.max(1, steps.length);
@@ -57,7 +56,7 @@ export class Guide {
   }
 
   /** Variants of the stored runs, the newest first. */
-  variants(count: number): GuidedRun[] {
+  variants(count: number): SeedRun[] {
     const newest = this.#kept.slice(-count).reverse();
     return newest.map(({ seed, profile, variant }) => {
       this.#varied += 1;
@@ -76,13 +75,13 @@ export function variantText({ favoured, turns }: Variant): string {
   return parts.join(' ');
 }
 
-/** undefined: not a variant. */
-export function readVariant(text: string): Variant | undefined {
+/** `steps`: those that it may favour. undefined: not a variant. */
+export function readVariant(text: string, steps: readonly string[]): Variant | undefined {
   let variant = plain;
   for (const part of text.split(' ').filter((one) => one !== '')) {
     const favoured = /^favour=([a-z_,]+)$/.exec(part)?.[1]?.split(',');
     const turn = /^turn=(\d{1,6})\.(\d{1,6})$/.exec(part);
-    if (favoured?.every((step) => stepNames.includes(step))) variant = { ...variant, favoured };
+    if (favoured?.every((step) => steps.includes(step))) variant = { ...variant, favoured };
     else if (turn !== null) {
       variant = { ...variant, turns: [...variant.turns, { from: Number(turn[1]), salt: Number(turn[2]) }] };
     } else return undefined;

@@ -4,7 +4,11 @@
  */
 
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
+import type { Draw } from '../cluster/draw.ts';
 import { randomStream } from '../cluster/random.ts';
+import type { Variant } from '../search/guide.ts';
+import type { Profile } from '../search/profiles.ts';
+import type { Ended, RunOptions } from '../search/workload.ts';
 import { CustodyWorld } from '../service/custody-world.ts';
 import { Finding } from '../service/invariants/finding.ts';
 import { Leases } from '../service/invariants/leases.ts';
@@ -14,13 +18,12 @@ import { randomPlan } from '../service/random-plan.ts';
 import { AccessClient } from './access-client.ts';
 import { Answers } from './answers.ts';
 import { ConnectionClient } from './connection-client.ts';
-import { Draw } from './draw.ts';
-import { plain, planOf, type Variant } from './guide.ts';
+import { drawFrom } from './draw.ts';
 import { HookClient } from './hook-client.ts';
 import { searchScheduleMs } from './hook-exercises.ts';
 import { Landmarks } from './landmarks.ts';
 import { MoneyClient } from './money-client.ts';
-import { chainBlockMs, type Profile, type RunPlan } from './profiles.ts';
+import { chainBlockMs, planOf, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
@@ -29,25 +32,10 @@ import { Tenancy } from './tenancy.ts';
 import { TokenClient } from './token-client.ts';
 import { TreasuryClient } from './treasury-client.ts';
 import { VaultClient } from './vault-client.ts';
-import type { Verdict } from './verdict.ts';
 
-export interface WorldRunOptions {
-  /** 'model' is fast and protects nothing. */
-  readonly crypto: 'model' | 'real';
-  /** Whether to record the trace. */
-  readonly record: boolean;
+export interface WorldRunOptions extends RunOptions {
   /** Whether the store packs larger objects; by default with real cryptography, and for one seed in eight. */
   readonly packs?: boolean;
-}
-
-export interface WorldRun {
-  readonly verdict: Verdict;
-  /** Virtual time. */
-  readonly tookMs: number;
-  readonly transfers: number;
-  /** The landmarks that it reached (landmarks.ts), sorted. */
-  readonly landmarks: readonly string[];
-  readonly trace: readonly string[];
 }
 
 /** All requested work has ended within this much virtual time. */
@@ -61,8 +49,8 @@ export function runWorldSeed(
   seed: number,
   profile: Profile,
   options: WorldRunOptions,
-  variant: Variant = plain,
-): Promise<WorldRun> {
+  variant?: Variant,
+): Promise<Ended> {
   return runWorldPlan(seed, planOf(seed, profile, variant), options);
 }
 
@@ -70,7 +58,7 @@ export async function runWorldPlan(
   seed: number,
   plan: RunPlan,
   { crypto, record, packs = crypto === 'real' || seed % packedSeeds === 0 }: WorldRunOptions,
-): Promise<WorldRun> {
+): Promise<Ended> {
   const { profile } = plan;
   const name = `${seed}/${profile}`;
   const landmarks = new Landmarks();
@@ -106,15 +94,14 @@ export async function runWorldPlan(
   const isCalm = profile === 'calm';
   const parts = { world, answers: new Answers(), landmarks, isCalm };
   const tenancies = tenants.map((tenant) => new Tenancy(tenant, parts));
-  const ended = (verdict: Verdict): WorldRun => ({
+  const ended = (verdict: Ended['verdict']): Ended => ({
     verdict,
     tookMs: world.nowMs - world.cluster.time.beganMs,
-    transfers: tenancies.reduce((sum, { submitted }) => sum + submitted.length, 0),
     landmarks: landmarks.names,
     trace: record ? [...world.trace, ...world.clusters.trace] : [],
   });
   try {
-    const draw = new Draw(world.random('draw'));
+    const draw = drawFrom(world.random('draw'));
     await world.run(open(tenancies, plan, draw), workWithinMs);
     isOn = true;
     held(crypto, () => plan.faults.forEach((fault) => void world.clusters.arm(fault)));
@@ -160,12 +147,12 @@ async function work(tenancies: readonly Tenancy[], plan: RunPlan, world: Custody
         const name = `${tenancy.name}/${at}/${count}`;
         if (plan.without.includes(name)) continue;
         const salts = plan.turns.flatMap(({ from, salt }) => (count >= from ? [salt] : []));
-        const draw = new Draw(world.random(`step/${[name, ...salts].join('/')}`));
+        const draw = drawFrom(world.random(`step/${[name, ...salts].join('/')}`));
         const family = draw.weighted(plan.shares);
         const step = draw.weighted(plan.weights[family]);
         tenancy.landmarks.reach(`step ${step}`);
         await take(tenancy, at, draw, others, family, step);
-        if (draw.chance(0.4)) await tenancy.owner.client.pause(draw.integer(1, 900));
+        if (draw.chance(0.4)) await tenancy.owner.client.pause(draw.int(1, 900));
       }
     }),
   );

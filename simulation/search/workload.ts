@@ -1,0 +1,46 @@
+/** What a random search runs: a seed and a profile become a plan, and a plan becomes a run. */
+import type { RunEvent } from '../../scenarios/faults/recording.ts';
+import type { Verdict } from '../../scenarios/runner/world.ts';
+import type { SeedRun } from './guide.ts';
+import type { Profile } from './profiles.ts';
+import type { Reduction } from './shrink.ts';
+
+export interface RunOptions {
+  /** 'model' is fast and protects nothing. */
+  readonly crypto: 'model' | 'real';
+  /** Whether to record the trace. */
+  readonly record: boolean;
+}
+
+/** A run that is over. */
+export interface Ended {
+  readonly verdict: Verdict;
+  /** Virtual time. */
+  readonly tookMs: number;
+  /** The landmarks that it reached. */
+  readonly landmarks: readonly string[];
+  /** Its events: recorded ones, or lines of text. */
+  readonly trace: readonly (RunEvent | string)[];
+}
+
+export interface Workload<Plan> {
+  /** Those that it can draw. */
+  readonly profiles: readonly Profile[];
+  /** Landmarks that a long search must reach, each with the steps that lead there. */
+  readonly landmarks: Readonly<Record<string, readonly string[]>>;
+  /** Steps that a variant may favour. */
+  readonly steps: readonly string[];
+  /** A search takes turns: so many runs of fresh seeds, then so many variants of runs that reached something new. */
+  readonly round: { readonly fresh: number; readonly variants: number };
+  /** A limit of the runs of one shrinking, besides the caller's. */
+  readonly shrinkRunsMax: number;
+  /** Plain data: the same run gives the same plan. */
+  plan(run: SeedRun): Plan;
+  /** The same plan gives the same run, byte for byte, whatever ran before it. A bug of the run is its verdict. */
+  run(plan: Plan, options: RunOptions): Promise<Ended>;
+  reductions(best: () => Plan): Iterable<Reduction<Plan>>;
+  /** e.g. "1 fault and 3 steps" */
+  size(plan: Plan): string;
+  /** The file that holds a plan, and the arguments of the command that runs such a file. */
+  file(plan: Plan): { readonly name: string; readonly text: string; readonly again: (path: string) => string };
+}
