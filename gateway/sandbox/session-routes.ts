@@ -4,6 +4,7 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
+import { nodeNumberOf } from '../../faults/cluster-names.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { runEventJson } from '../../faults/recording-json.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
@@ -129,11 +130,15 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
         '`issue` in lower case.',
       params: Closed({
         id,
-        node: Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a node’s number', examples: ['2'] }),
+        node: Type.String({
+          pattern: '^(node[/-])?([1-9][0-9]?|100)$',
+          description: 'a node’s number, or `node-2`, or `node/2` with its `/` as `%2F`',
+          examples: ['2'],
+        }),
       }),
       responses: { 200: { description: 'Its partial signature', schema: PartialView } },
       handle: async (context, { params }) => {
-        const nodeId = Number(params.node);
+        const nodeId = nodeNumberOf(params.node)!;
         const made = await sessions.preview(context, params.id, nodeId);
         const { partial, noncePoint, attempt, reasonCode, message } = made;
         const takes = { session: params.id, node: nodeId, reason_code: reasonCode };
