@@ -192,8 +192,8 @@ export class RedisTenantStore implements TenantStore {
     return eventPage(await asking(this.#scripts.events(of(tenant), eventQueryArguments(query))));
   }
 
-  beganAtMs(tenant: string): Promise<number | undefined> {
-    return asking(tenantBeganAtMs(this.#redis, tenant));
+  beganAtMs(tenant: string, nowMs: number): Promise<number> {
+    return asking(tenantBeganAtMs(this.#redis, tenant, nowMs));
   }
 
   async beginIdempotent(

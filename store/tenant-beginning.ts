@@ -6,17 +6,18 @@ import type { Redis } from 'ioredis';
 import { idTimeMs } from '../proto/ids.ts';
 import { storeKeys } from './layout.ts';
 
-/** undefined: nothing says it. */
-export async function tenantBeganAtMs(redis: Redis, tenant: string): Promise<number | undefined> {
-  const noted = await redis.get(storeKeys.began(tenant));
-  if (noted !== null && /^\d{1,15}$/.test(noted)) return Number(noted);
-  const times = (await redis.hkeys(storeKeys.tokens(tenant))).flatMap((id) => idTimeMs(id) ?? []);
-  return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+/** Notes that it began by now, unless that is known. */
+export async function tenantBeganAtMs(redis: Redis, tenant: string, nowMs: number): Promise<number> {
+  const key = storeKeys.began(tenant);
+  const noted = timeIn(await redis.get(key));
+  if (noted !== undefined) return noted;
+  const tokens = (await redis.hkeys(storeKeys.tokens(tenant))).flatMap((id) => idTimeMs(id) ?? []);
+  const earliest = tokens.reduce((a, b) => Math.min(a, b), nowMs);
+  // Another gateway may have been first; a Redis that takes no writes still answers reads.
+  const isNoted = (await redis.set(key, String(earliest), 'NX').catch(() => null)) === 'OK';
+  return isNoted ? earliest : (timeIn(await redis.get(key)) ?? earliest);
 }
 
-/** Notes that it began by now; the first note stays. */
-export async function noteTenantBegan(redis: Redis, tenant: string, nowMs: number): Promise<void> {
-  if ((await redis.exists(storeKeys.began(tenant))) === 1) return;
-  const earliest = (await tenantBeganAtMs(redis, tenant)) ?? nowMs;
-  await redis.set(storeKeys.began(tenant), String(Math.min(earliest, nowMs)), 'NX');
+function timeIn(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

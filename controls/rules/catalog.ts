@@ -89,7 +89,7 @@ export type DateOf = (ms: number) => string;
 
 /** Initial entries have the time 0: they date from when the tenant began. */
 export async function datesOf({ store, tenant, nowMs }: RequestContext): Promise<DateOf> {
-  const beganAtMs = (await store.beganAtMs(tenant)) ?? nowMs;
+  const beganAtMs = await store.beganAtMs(tenant, nowMs);
   return (ms) => new Date(ms === 0 ? beganAtMs : ms).toISOString();
 }
 

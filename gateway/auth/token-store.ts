@@ -12,7 +12,7 @@ import type { RecordMacs } from '../../crypto/record-macs.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { storeKeys } from '../../store/layout.ts';
-import { noteTenantBegan } from '../../store/tenant-beginning.ts';
+import { tenantBeganAtMs } from '../../store/tenant-beginning.ts';
 import { hashToken, newToken, tokenEnvironment } from './token-format.ts';
 import {
   macParts,
@@ -93,8 +93,8 @@ export class TokenStore implements TokenLookup {
     return record;
   }
 
-  opened(tenant: string, nowMs: number = this.#clock.nowMs()): Promise<void> {
-    return noteTenantBegan(this.#redis, tenant, nowMs);
+  async opened(tenant: string, nowMs: number = this.#clock.nowMs()): Promise<void> {
+    await tenantBeganAtMs(this.#redis, tenant, nowMs);
   }
 
   /** Throws RangeError when the request makes no sense (tenant, empty scopes or connections). */

@@ -4,7 +4,7 @@ import { systemRandom } from '../../actors/live/ports.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import { storeKeys } from '../../store/layout.ts';
-import { noteTenantBegan, tenantBeganAtMs } from '../../store/tenant-beginning.ts';
+import { tenantBeganAtMs } from '../../store/tenant-beginning.ts';
 
 const tenant = 'tn_acme';
 
@@ -16,13 +16,12 @@ function open() {
     open.nowMs = nowMs;
     return tokens.issueToken({ tenant, environment: 'sandbox', scopes: ['wallets:read'] });
   };
-  return { redis, tokens, issuedAt, began: () => tenantBeganAtMs(redis, tenant) };
+  return { redis, tokens, issuedAt, began: () => tenantBeganAtMs(redis, tenant, open.nowMs) };
 }
 open.nowMs = 0;
 
 test('is the time of its first token, whatever comes later', async () => {
   const { tokens, issuedAt, began } = open();
-  expect(await began()).toBeUndefined();
   const { record } = await issuedAt(5_000);
   await issuedAt(7_000);
   await tokens.rotateToken(tenant, record.id);
@@ -38,6 +37,14 @@ test('is the first sight of a token that was never issued', async () => {
   expect(await began()).toBe(3_000);
 });
 
+test('is the first question where nothing else says it', async () => {
+  const { began } = open();
+  open.nowMs = 4_000;
+  expect(await began()).toBe(4_000);
+  open.nowMs = 5_000;
+  expect(await began()).toBe(4_000);
+});
+
 test.each([
   ['was not stored', undefined],
   ['is no time', 'soon'],
@@ -48,7 +55,5 @@ test.each([
   await redis.del(storeKeys.began(tenant));
   if (stored !== undefined) await redis.set(storeKeys.began(tenant), stored);
   expect(await began()).toBe(6_000);
-  if (stored !== undefined) return;
-  await noteTenantBegan(redis, tenant, 10_000);
-  expect(await redis.get(storeKeys.began(tenant))).toBe('6000');
+  expect(await redis.get(storeKeys.began(tenant))).toBe(stored ?? '6000');
 });
