@@ -56,7 +56,7 @@ describe('an embedded service', () => {
   });
 
   it('dates the initial policy and lists of a tenant from its first token', async () => {
-    const { must, call, token } = running;
+    const { call, token } = running;
     for (const one of [token, 'svc_sk_test_anybodystoken0001']) {
       const dates = async () => {
         const { policies } = (await call('GET', '/v1/policies', undefined, one)).body;
@@ -66,7 +66,6 @@ describe('an embedded service', () => {
       const [first, ...others] = await dates();
       expect(Math.abs(Date.now() - first!)).toBeLessThan(3_600_000);
       expect(new Set(others)).toEqual(new Set([first]));
-      await must(200, 'POST', '/v1/sandbox/clock', { advance_s: 1 });
       expect(await dates()).toEqual([first, ...others]);
     }
   });
