@@ -1,5 +1,5 @@
 /** A signal during a start: `up` and `up --embedded` stop in order, whatever they are doing. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { exitCodes } from '../../cli/common/failure.ts';
@@ -54,11 +54,17 @@ test.each(steps.slice(0, runs(3, steps.length)))(
 
 test('a second signal during a start ends everything at once', async () => {
   const program = join(folder, 'redis-that-hangs');
+  const hanging = join(folder, 'hanging');
   const hangs = `if (process.argv.includes('--version')) console.log('Redis server v=7.4.0');
-else process.on('SIGTERM', () => undefined) && setInterval(() => undefined, 60_000);`;
+else {
+  process.on('SIGTERM', () => undefined);
+  setInterval(() => undefined, 60_000);
+  require('node:fs').writeFileSync(${JSON.stringify(hanging)}, '');
+}`;
   writeFileSync(program, `#!${process.execPath}\n${hangs}\n`, { mode: 0o755 });
   const up = new UpProcess(place, { environment: { SIGNMESH_REDIS_SERVER: program } });
   const redis = await until(() => readRecord(join(place.dataDir, 'run', 'redis.pid'))?.pid, 'the process of Redis');
+  await until(() => existsSync(hanging), 'a Redis that obeys no signal');
   up.child.kill('SIGINT');
   await until(
     () => up.output.includes('\nStopping: Ctrl-C (again: at once)'),
