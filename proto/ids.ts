@@ -46,6 +46,12 @@ export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) 
   return `${prefix}_${uuidV7(nowMs, random)}`;
 }
 
+/** The time in an id; undefined: it holds none. */
+export function idTimeMs(id: string): number | undefined {
+  const [, high, low] = /^[a-z]{3}_([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];
+  return high === undefined ? undefined : Number.parseInt(`${high}${low}`, 16);
+}
+
 /** The characters of the id in progress, as ASCII. */
 const ascii = Buffer.alloc(36);
 const hexDigits = Buffer.from('0123456789abcdef');

@@ -193,8 +193,8 @@ export class Transport {
   }
 }
 
-function factsOf({ id, method, path }: Operation, attempts: number, idempotencyKey: string | undefined): CallFacts {
-  return { operation: id, attempts, idempotencyKey, isRead: method === 'GET' || path.endsWith('?dry_run=true') };
+function factsOf({ id, repeat }: Operation, attempts: number, idempotencyKey: string | undefined): CallFacts {
+  return { operation: id, attempts, idempotencyKey, isRead: repeat === 'always' };
 }
 
 /** The result of `work`; rejects with the reason of the signal as soon as it aborts. */

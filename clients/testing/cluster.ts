@@ -15,7 +15,7 @@ import {
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
+import { nodeNumberOf, withProcessNames } from '../../scenarios/faults/cluster-names.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { Fault, FaultOf } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import { faultFaults } from '../../scenarios/runner/shape.ts';
@@ -218,8 +218,10 @@ export class TestCluster {
     return this.#ask('session', { sessionId });
   }
 
-  /** The partial signature that a node would submit to a signing session now; submits nothing. 32 bytes. */
-  async previewPartial(sessionId: string, nodeId: number): Promise<Uint8Array> {
+  /** The partial signature that a node would submit to a signing session now; submits nothing. 32 bytes. `node`: 2 or `node/2`. */
+  async previewPartial(sessionId: string, node: number | string): Promise<Uint8Array> {
+    const nodeId = nodeNumberOf(String(node));
+    if (nodeId === undefined) throw new TypeError(`there is no node ${String(node)}: give its number, or node/2`);
     const found = await this.#ask('previewPartial', { sessionId, nodeId });
     if ('failure' in found) throw new Error(found.failure);
     return found.partial;

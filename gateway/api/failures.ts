@@ -28,7 +28,7 @@ function fromPorts(error: unknown): ServiceError | undefined {
 function tampered(error: StoreTampered): ServiceError {
   const record = error.recordId ?? 'a record';
   return new ServiceError(
-    'conflict',
+    'tampered',
     `${record} cannot be read: something else than this service changed it in Redis`,
     {
       details: [{ field: '', issue: 'store_tampered', message: tamperedRemedy }],

@@ -145,6 +145,9 @@ export class Authenticator {
         return new ServiceError('unavailable', 'the sandbox’s own tokens are not registered yet');
       }
       const entry = this.#toEntry(hash, record);
+      const opens = record === undefined && entry.principal !== undefined && !this.#cache.has(hash);
+      // Nothing but a date depends on it.
+      if (opens) await this.#options.store.opened(entry.principal.tenant).catch(() => undefined);
       if (seen === this.#storeGeneration) this.#touch(hash, entry);
       return verdict(entry, this.#clock.nowMs());
     } catch (error) {

@@ -10,6 +10,8 @@ import type { Clock, Ports, RandomBytes } from '../../core/actors/contract.ts';
 import type { RecordMacs } from '../../core/crypto/record-macs.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { storeKeys } from '../../wallets/store/layout.ts';
+import { tenantBeganAtMs } from '../../wallets/store/tenant-beginning.ts';
 import { allScopes, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import { hashToken, newToken, tokenEnvironment } from './token-format.ts';
 import {
@@ -24,6 +26,8 @@ import {
 /** All that authentication needs of the store. Rejects when the store cannot be reached, or with TokenTampered. */
 export interface TokenLookup {
   lookup(hash: string): Promise<TokenRecord | undefined>;
+  /** The tenant begins now, unless it has begun. */
+  opened(tenant: string): Promise<void>;
 }
 
 /** The record of a token has no right MAC: something else than this service wrote it. */
@@ -89,6 +93,10 @@ export class TokenStore implements TokenLookup {
     return record;
   }
 
+  async opened(tenant: string, nowMs: number = this.#clock.nowMs()): Promise<void> {
+    await tenantBeganAtMs(this.#redis, tenant, nowMs);
+  }
+
   /** Throws RangeError when the request makes no sense (tenant, empty scopes or connections). */
   async issueToken(request: TokenRequest): Promise<IssuedToken> {
     return this.#issue(this.#newRecord(request));
@@ -102,7 +110,7 @@ export class TokenStore implements TokenLookup {
 
   /** False when the tenant has no such token. Revoking twice keeps the first time; a record that was changed is removed. Gateways follow within 5 s. */
   async revokeToken(tenant: string, id: string): Promise<boolean> {
-    const hash = await this.#redis.hget(indexKey(tenant), id);
+    const hash = await this.#redis.hget(storeKeys.tokens(tenant), id);
     if (hash === null) return false;
     let record: TokenRecord | undefined;
     try {
@@ -111,7 +119,7 @@ export class TokenStore implements TokenLookup {
       if (!(error instanceof TokenTampered)) throw error;
       // It is refused already, and nothing in it is worth keeping.
       await this.#redis.del(tokenRecordKey(hash));
-      await this.#redis.hdel(indexKey(tenant), id);
+      await this.#redis.hdel(storeKeys.tokens(tenant), id);
       return true;
     }
     // The index has no MAC: it may name another token's record.
@@ -125,7 +133,7 @@ export class TokenStore implements TokenLookup {
    * valid token. Throws TokenTampered.
    */
   async rotateToken(tenant: string, id: string): Promise<IssuedToken | undefined> {
-    const hash = await this.#redis.hget(indexKey(tenant), id);
+    const hash = await this.#redis.hget(storeKeys.tokens(tenant), id);
     const old = hash === null ? undefined : await this.lookup(hash);
     if (old?.id !== id || old.tenant !== tenant || old.revokedAtMs !== undefined) return undefined;
     if (old.expiresAtMs !== undefined && old.expiresAtMs <= this.#clock.nowMs()) return undefined;
@@ -144,7 +152,7 @@ export class TokenStore implements TokenLookup {
 
   /** Every token of a tenant, revoked and expired ones too, oldest first. Throws TokenTampered. */
   async listTokens(tenant: string): Promise<TokenRecord[]> {
-    const hashes = await this.#redis.hvals(indexKey(tenant));
+    const hashes = await this.#redis.hvals(storeKeys.tokens(tenant));
     const records = await Promise.all(hashes.map((hash) => this.lookup(hash)));
     return records
       .flatMap((record) => (record?.tenant === tenant ? [record] : []))
@@ -217,7 +225,8 @@ export class TokenStore implements TokenLookup {
   async #write(token: string, record: TokenRecord): Promise<void> {
     const hash = hashToken(token, this.#tokenKey);
     await this.#put(hash, record);
-    await this.#redis.hset(indexKey(record.tenant), record.id, hash);
+    await this.opened(record.tenant, record.createdAtMs);
+    await this.#redis.hset(storeKeys.tokens(record.tenant), record.id, hash);
   }
 
   async #put(hash: string, record: TokenRecord): Promise<void> {
@@ -226,5 +235,3 @@ export class TokenStore implements TokenLookup {
     await this.#redis.hset(key, { ...fields, mac: this.#macs.of(macParts(key, fields)) });
   }
 }
-
-const indexKey = (tenant: string): string => `sm:{t:${tenant}}:tok`;

@@ -6,6 +6,7 @@ import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sa
 import { ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import { nodeNumberOf } from '../../scenarios/faults/cluster-names.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
@@ -131,11 +132,15 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
         '`issue` in lower case.',
       params: Closed({
         id,
-        node: Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a node’s number', examples: ['2'] }),
+        node: Type.String({
+          pattern: '^(node[/-])?([1-9][0-9]?|100)$',
+          description: 'a node’s number, or `node-2`, or `node/2` with its `/` as `%2F`',
+          examples: ['2'],
+        }),
       }),
       responses: { 200: { description: 'Its partial signature', schema: PartialView } },
       handle: async (context, { params }) => {
-        const nodeId = Number(params.node);
+        const nodeId = nodeNumberOf(params.node)!;
         const made = await sessions.preview(context, params.id, nodeId);
         const { partial, noncePoint, attempt, reasonCode, message } = made;
         const takes = { session: params.id, node: nodeId, reason_code: reasonCode };

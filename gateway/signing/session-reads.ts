@@ -38,7 +38,7 @@ export function sessionReads(calls: Calls, view: Pick<ClusterView, 'clusters'>):
     one: async (reader, sessionId) => {
       const asked = create(ReadSessionsRequestSchema, { sessionId });
       const { sessions, tampered } = await read(calls, reader, asked);
-      if (tampered) throw new ServiceError('conflict', reasonCodes.STORE_TAMPERED.text, { details: [tamperedDetail] });
+      if (tampered) throw new ServiceError('tampered', reasonCodes.STORE_TAMPERED.text, { details: [tamperedDetail] });
       return sessions[0];
     },
     page: async (reader, { kind, states, limit, after }) => {

@@ -17,6 +17,12 @@ export function processName(written: string): string {
   return cluster === '1' ? own : `cluster/${cluster}/${own}`;
 }
 
+/** The number of a node that is meant by any of its names; undefined: it is no node of one cluster. */
+export function nodeNumberOf(written: string): number | undefined {
+  const [, number] = /^node\/([1-9]\d?|100)$/.exec(processName(written)) ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
 /** The fault with the names of its processes in that form. */
 export function withProcessNames(fault: Fault): Fault {
   return withNames(fault, processName);

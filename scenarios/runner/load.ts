@@ -8,9 +8,12 @@ import { readYaml } from './yaml-file.ts';
 /** The client of a scenario that has `steps`. */
 export const oneClient = 'client';
 
+/** Fields of steps, faults and expectations with numbers of nodes. */
+const nodeFields = ['node', 'sender', 'recipient', 'about', 'for', 'culprits'];
+
 /** Reads and checks a scenario; `file` is its name in errors. Throws YamlError with every problem of the file. */
 export function loadScenario(text: string, { file }: { readonly file: string }): CheckedScenario {
-  const place = { file, kind: 'scenario', page: 'docs/scenarios.md', names: ['target', 'of'] };
+  const place = { file, kind: 'scenario', page: 'docs/scenarios.md', names: ['target', 'of'], nodes: nodeFields };
   const meaning = (value: unknown) => meaningFaults(value as ScenarioFile, withDefaults(value as ScenarioFile));
   return withDefaults(readYaml(text, place, [shapeFaults, meaning]) as ScenarioFile);
 }

@@ -15,6 +15,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
+import { nodeNumberOf } from '../faults/cluster-names.ts';
 import type { Fault, Path } from './explain.ts';
 
 /** The size limit of a file. */
@@ -67,6 +68,8 @@ export interface YamlFile {
   readonly page: string;
   /** Fields of names: a number there (`target: 2`) is read as its text. */
   readonly names?: readonly string[];
+  /** Fields of nodes' numbers: a node's name there (`node: node/2`) is read as its number. */
+  readonly nodes?: readonly string[];
 }
 
 /**
@@ -75,7 +78,7 @@ export interface YamlFile {
  */
 export function readYaml(
   text: string,
-  { file, kind, page, names = [] }: YamlFile,
+  { file, kind, page, names = [], nodes = [] }: YamlFile,
   checks: readonly ((value: unknown) => readonly Fault[])[],
 ): unknown {
   const whole = (message: string, remedy: string) =>
@@ -107,9 +110,13 @@ export function readYaml(
   }
   visit(document, {
     Pair: (_, { key, value }) => {
-      if (!isScalar(key) || !names.includes(String(key.value))) return;
+      if (!isScalar(key)) return;
+      const [isName, isNode] = [names, nodes].map((fields) => fields.includes(String(key.value)));
+      if (!isName && !isNode) return;
       for (const item of isSeq(value) ? value.items : [value]) {
-        if (isScalar(item) && typeof item.value === 'number') item.value = item.source ?? String(item.value);
+        if (!isScalar(item)) continue;
+        if (isName && typeof item.value === 'number') item.value = item.source ?? String(item.value);
+        if (isNode && typeof item.value === 'string') item.value = nodeNumberOf(item.value) ?? item.value;
       }
     },
     Node: (_, node) => {

@@ -1,5 +1,6 @@
 /** Whole clusters whose ports other programs take while a process is down. */
 
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -41,7 +42,11 @@ async function start(environment: NodeJS.ProcessEnv) {
   const ready = await up.ready();
   const pid = (name: string) => readRecord(join(dataDir, 'run', `${name}.pid`))?.pid ?? 0;
   const cluster = TestCluster.attach({ place: { dataDir }, ready, options: { nodes: 3 } });
-  return { up, ready, pid, cluster, coordinatorPort: () => Number(new URL(cluster.coordinatorUrl()).port) };
+  const redisPort = () => {
+    const [, port] = /^port (\d+)$/m.exec(readFileSync(join(dataDir, 'redis', 'redis.conf'), 'utf8')) ?? [];
+    return Number(port);
+  };
+  return { up, ready, pid, cluster, redisPort, coordinatorPort: () => Number(new URL(cluster.coordinatorUrl()).port) };
 }
 
 async function signs({ http, token }: ReadyLine, intent: string): Promise<boolean> {
@@ -69,9 +74,22 @@ describe('a port that another program takes', () => {
     await losesCoordinator(await start({ SIGNMESH_FAULTS: 'on' }));
   });
 
-  test('while the coordinator is down, without a proxy; and while the gateway is down, which callers know: up ends with one line, and does not start it for ever', async () => {
+  async function losesRedis({ ready, up, pid, redisPort }: Awaited<ReturnType<typeof start>>) {
+    const before = redisPort();
+    process.kill(pid('redis'), 'SIGKILL');
+    await take(before);
+    await until(() => redisPort() !== before, 'another port of Redis');
+    await until(
+      () => signs(ready, `after-${Math.random()}`),
+      () => `a signature; up said:\n${up.output}`,
+    );
+    expect(redisPort()).not.toBe(gatewayPort(ready));
+  }
+
+  test('while the coordinator is down, then Redis, without a proxy; and while the gateway is down, which callers know: up ends with one line, and does not start it for ever', async () => {
     const cluster = await start({ SIGNMESH_FAULTS: 'off' });
     await losesCoordinator(cluster);
+    await losesRedis(cluster);
     const { up, ready, pid } = cluster;
     const port = gatewayPort(ready);
     const beganMs = performance.now();

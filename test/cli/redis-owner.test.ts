@@ -5,12 +5,19 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
+import { oldPortForMs } from '../../cli/up/child-ports.ts';
 import { privateRedis } from '../../cli/up/private-redis.ts';
 import { SupervisedChild } from '../../cli/up/supervisor.ts';
 import { freePort } from '../support/ports.ts';
+import { patienceMs } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 async function startRedis(ports: readonly number[] = []): Promise<string> {
+  return (await supervised(ports)).redis.url;
+}
+
+/** `onMoved`: it has another address after a restart. */
+async function supervised(ports: readonly number[] = [], onMoved = () => undefined) {
   const dataDir = join(temporaryFolder(), 'with space and "quotes"');
   const choices = [...ports];
   mkdirSync(dataDir);
@@ -21,13 +28,14 @@ async function startRedis(ports: readonly number[] = []): Promise<string> {
     fsync: 'no',
     program: undefined,
     ...files,
+    onMoved,
     choosePort: async () => choices.shift() ?? freePort(),
   });
   const child = new SupervisedChild(redis.spec, () => undefined);
   child.start();
   onTestFinished(() => child.stop(5000));
   await child.whenReady;
-  return redis.url;
+  return { redis, child };
 }
 
 test('the first cluster owns it, every time; another is refused by name and without the password', async () => {
@@ -71,6 +79,22 @@ test('the private one takes another port when Redis says that its port is taken'
   const { port } = holder.address() as AddressInfo;
   const free = await freePort();
   expect(new URL(await startRedis([port, port, free])).port).toBe(String(free));
+});
+
+test('one that is restarted tries its old port for two seconds, then moves, says so and has its data', async () => {
+  const moves: string[] = [];
+  const { redis, child } = await supervised([], () => void moves.push(redis.url));
+  const before = redis.url;
+  await claimRedis(before, { clusterId: 'cl_first' });
+  const holder = createServer();
+  onTestFinished(() => void holder.close());
+  await child.crash(0, () => holder.listen(Number(new URL(before).port), '127.0.0.1'));
+  const beganMs = performance.now();
+  await child.whenBack(patienceMs());
+  expect(performance.now() - beganMs).toBeGreaterThan(oldPortForMs);
+  expect(redis.url).not.toBe(before);
+  expect(moves).toEqual([redis.url]);
+  await expect(claimRedis(redis.url, { clusterId: 'cl_second' })).rejects.toThrow('another cluster (cl_first');
 });
 
 test('it gives up after 20 ports', async () => {

@@ -29,7 +29,12 @@ type Answer = TokenRecord | undefined;
 function open(answers: Record<string, Answer | Error | Promise<Answer>>, more: Partial<AuthenticatorOptions> = {}) {
   const timers = new VirtualTimers();
   const asked: string[] = [];
+  const opened: string[] = [];
   const store = {
+    opened: async (tenant: string) => {
+      opened.push(tenant);
+      throw new Error('Redis takes no writes');
+    },
     lookup: async (hash: string) => {
       const token = Object.keys(answers).find((each) => hashToken(each, tokenKey) === hash) ?? '';
       asked.push(token);
@@ -53,7 +58,7 @@ function open(answers: Record<string, Answer | Error | Promise<Answer>>, more: P
     const found = await authenticator.authenticate(`Bearer ${token}`);
     return found instanceof ServiceError ? found.kind : found;
   };
-  return { authenticator, timers, asked, answers, who };
+  return { authenticator, timers, asked, opened, answers, who };
 }
 
 describe('a token', () => {
@@ -94,6 +99,9 @@ describe('a token', () => {
       ...{ tenant: tenantOfHash(hashToken(sandboxToken, tokenKey)), environment: 'sandbox', tokenId: '', actorId: '' },
       ...{ scopes: new Set(sandboxScopes), providerConnectionIds: undefined },
     });
+    const { who, opened } = open({}, anyToken);
+    for (const token of [sandboxToken, sandboxToken, liveToken]) await who(token);
+    expect(opened).toEqual([tenantOfHash(hashToken(sandboxToken, tokenKey))]);
     const production = open({}, { ...anyToken, environment: 'production' });
     expect([await production.who(liveToken), await production.who(sandboxToken)]).toEqual([
       ...['authenticationFailed', 'authenticationFailed'],

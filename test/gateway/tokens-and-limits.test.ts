@@ -46,7 +46,8 @@ describe('the token store', () => {
     expect(record.id).toMatch(/^tok_[0-9a-f-]{36}$/);
     expect(await store.lookup(hashToken(token, tokenKey))).toEqual(record);
     for (const key of await redis.keys('*')) {
-      const content = JSON.stringify([key, await redis.hgetall(key)]);
+      const isText = (await redis.type(key)) === 'string';
+      const content = JSON.stringify([key, isText ? await redis.get(key) : await redis.hgetall(key)]);
       expect(content).not.toContain(token);
       expect(content).not.toContain(token.slice('svc_sk_test_'.length));
     }

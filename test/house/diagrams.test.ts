@@ -1,6 +1,7 @@
 /**
- * Every mermaid diagram of the pages is one that mermaid draws. The package itself takes 128 MB and a DOM: this grammar knows the
- * three kinds and the statements that our pages use, one a line, and refuses every other line.
+ * Every mermaid diagram of the pages is one that mermaid draws. The package itself takes 128 MB and a DOM; renderers without one
+ * (beautiful-mermaid 1.1.3) pass over what they do not know, and take six of the eight wrong diagrams below. So this grammar knows
+ * the three kinds and the statements that our pages use, one a line, and refuses every other line.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -53,6 +53,8 @@ export class MemoryTokens implements TokenLookup {
     return this.records.get(hash);
   }
 
+  async opened(): Promise<void> {}
+
   put(token: string, record: Partial<TokenRecord> = {}): void {
     this.records.set(hashToken(token, tokenKey), {
       id: 'tok_1',

@@ -22,6 +22,29 @@ export interface TokenTerms {
   readonly supplyCap: string;
 }
 
+/** A tenant's own token in the words of a policy receipt, which tie its symbol to its contract. */
+export interface TokenClaim {
+  readonly contract: string | null;
+  readonly symbol: string;
+  readonly name: string;
+  readonly decimals: number;
+  readonly supply_cap: string;
+}
+
+export function tokenClaim({ contract, symbol, name, decimals, supplyCap }: TokenTerms): TokenClaim {
+  return { contract, symbol, name, decimals, supply_cap: supplyCap };
+}
+
+export function termsOfClaim({ supply_cap: supplyCap, ...claim }: TokenClaim, network: NetworkId): TokenTerms {
+  return { ...claim, network, supplyCap };
+}
+
+/** Whether both are the same token, or none. */
+export function isClaimOf(claim: TokenClaim | undefined, terms: TokenTerms | undefined): boolean {
+  if (claim === undefined || terms === undefined) return claim === terms;
+  return Object.entries(tokenClaim(terms)).every(([name, value]) => claim[name as keyof TokenClaim] === value);
+}
+
 export const assets: readonly Asset[] = [
   { symbol: 'ETH', network: 'eip155:11155111', decimals: 18, contract: null },
   {

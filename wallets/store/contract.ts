@@ -266,6 +266,8 @@ export interface TenantStore {
   count(tenant: string, index: string, createdAfterMs?: number): Promise<number>;
   commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome>;
   events(tenant: string, query: EventQuery): Promise<EventPage>;
+  /** When the tenant began (tenant-beginning.ts): by now. */
+  beganAtMs(tenant: string, nowMs: number): Promise<number>;
 
   /** The key lives by the service's time, the lease of the request that runs by the machine's. */
   beginIdempotent(

@@ -16,6 +16,7 @@
  * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free, `e` end of its lifetime |
  * | `ctr:<counter>` | integer | the next number |
  * | `free:<counter>` | sorted set | released numbers |
+ * | `began` | string | when the tenant began, milliseconds (tenant-beginning.ts) |
  * | `claim:<name>` | string | a claimed name: the end of its lifetime, or 1 |
  * | `closed:<key>` | string | the key of an archived wallet signs nothing any more (proto/closed-keys.ts) |
  * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
@@ -35,6 +36,9 @@ export const storeKeys = {
   index: (tenant: string, index: string) => `${tenantPrefix(tenant)}ix:${index}`,
   balances: (tenant: string, walletId: string) => `${tenantPrefix(tenant)}bal:${walletId}`,
   idempotency: (tenant: string, keyHash: string) => `${tenantPrefix(tenant)}idem:${keyHash}`,
+  began: (tenant: string) => `${tenantPrefix(tenant)}began`,
+  /** Hashes of the tenant's tokens, by token id (gateway/auth/token-store.ts). */
+  tokens: (tenant: string) => `${tenantPrefix(tenant)}tok`,
   /** Over all tenants: tenant and wallet, with a space between them. */
   address: (network: string, address: string) => `sm:addr:${network}:${address}`,
 };

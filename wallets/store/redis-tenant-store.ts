@@ -36,6 +36,7 @@ import { balancesOf, commitOutcome, eventPage, idempotencyStart, recordOf } from
 import { type TenantScripts, tenantScripts } from './scripts.ts';
 import { RecordSeal } from './secrets/record-seal.ts';
 import { TamperedReports } from './tampered.ts';
+import { tenantBeganAtMs } from './tenant-beginning.ts';
 
 /** The owner of an idempotent request has this long before another may take it over. */
 const leaseMs = 15_000;
@@ -189,6 +190,10 @@ export class RedisTenantStore implements TenantStore {
 
   async events(tenant: string, query: EventQuery): Promise<EventPage> {
     return eventPage(await asking(this.#scripts.events(of(tenant), eventQueryArguments(query))));
+  }
+
+  beganAtMs(tenant: string, nowMs: number): Promise<number> {
+    return asking(tenantBeganAtMs(this.#redis, tenant, nowMs));
   }
 
   async beginIdempotent(

@@ -87,6 +87,9 @@ describe('attempts', () => {
     for (const status of [500, 502, 503, 504]) {
       const failing = virtualClient(answering(status, {}, 'internal').fetch, { attemptsMax: 1 });
       await expect(failing.settle(failing.client.wallets.get('wal_1'))).rejects.toMatchObject({ effect: 'none' });
+      const order = { asset: 'ETH', amount: '1', destination: { address: 'to' } };
+      const preview = failing.settle(failing.client.intents.dryRun('wal_1', order));
+      await expect(preview).rejects.toMatchObject({ effect: 'none' });
     }
   });
 });

@@ -76,6 +76,10 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
     const signing = { transactionIntentId: 'played', walletId: key.id, messageHash: new Uint8Array(32).fill(9) };
     const { signingSessionId } = await custody.initiateSigning(signing);
     const right = await custody.previewPartial(signingSessionId, 2);
+    for (const name of ['2', 'node-2', 'node/2']) {
+      expect(await custody.previewPartial(signingSessionId, name)).toEqual(right);
+    }
+    await expect(custody.previewPartial(signingSessionId, 'worker')).rejects.toThrow('there is no node worker');
     const wrong = Uint8Array.from(right, (byte, index) => (index === 31 ? byte ^ 1 : byte));
     const codes: string[] = [];
     for (const partialSignature of [wrong, right, right]) {

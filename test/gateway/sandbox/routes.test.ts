@@ -231,6 +231,9 @@ describe('sessions', () => {
     expect([status, body.attempt]).toEqual([200, 1]);
     expect(Buffer.from(body.partial, 'base64')).toEqual(Buffer.alloc(32, 2));
     expect(Buffer.from(body.nonce_point, 'base64')).toHaveLength(33);
+    for (const name of ['node-2', 'node%2F2']) {
+      expect((await call('POST', `sessions/sig_known/nodes/${name}/partial`)).body).toEqual(body);
+    }
     const outside = await call('POST', 'sessions/sig_known/nodes/6/partial');
     expect(outside).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'node_not_participant' }] } } });
     expect((await call('POST', 'sessions/sig_unknown/nodes/1/partial')).status).toBe(404);

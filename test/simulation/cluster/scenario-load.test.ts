@@ -295,3 +295,16 @@ test('a process of a fault may have any of its names, and numbers are names too'
   const [injecting] = load(withSteps(step)).clients.client!;
   expect(injecting).toMatchObject({ inject: { target: ['coordinator', 'node/1'], at: { of: 'node/3' } } });
 });
+
+test('a number of a node may be any of its names', () => {
+  const read = (node: string) =>
+    load(
+      `${withSteps(key, `{ step: cut, call: exchange_dkg_shares, session: k, sender: ${node}, recipient: 1 }`)}
+expect: [{ culprits: [${node}] }]
+faults: [{ fault: false_report, target: node/1, about: ${node} }]`,
+    );
+  for (const node of ['node-2', 'node/2', '"2"']) expect(read(node)).toEqual(read('2'));
+  expect(problems(withSteps(key, '{ step: cut, call: exchange_dkg_shares, session: k, sender: worker }'))).toEqual([
+    expect.stringContaining('steps[1].sender'),
+  ]);
+});

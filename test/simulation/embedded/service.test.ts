@@ -55,6 +55,21 @@ describe('an embedded service', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
+  it('dates the initial policy and lists of a tenant from its first token', async () => {
+    const { call, token } = running;
+    for (const one of [token, 'svc_sk_test_anybodystoken0001']) {
+      const dates = async () => {
+        const { policies } = (await call('GET', '/v1/policies', undefined, one)).body;
+        const { lists } = (await call('GET', '/v1/compliance/lists', undefined, one)).body;
+        return [...policies, ...lists].map(({ created_at }: { readonly created_at: string }) => Date.parse(created_at));
+      };
+      const [first, ...others] = await dates();
+      expect(Math.abs(Date.now() - first!)).toBeLessThan(3_600_000);
+      expect(new Set(others)).toEqual(new Set([first]));
+      expect(await dates()).toEqual([first, ...others]);
+    }
+  });
+
   it('pays from a wallet, and sends what happens to a receiver on loopback', async () => {
     const { must } = running;
     await must(201, 'POST', '/v1/webhooks', { url: receiver.url, events: ['*'] });

@@ -226,7 +226,7 @@ test('a stored answer to another body is refused by name, over gRPC too', async 
   const { status: code, body } = await once('initiateSigning', second, 'k');
   expect([code, body.error.details[0].issue]).toEqual([409, 'store_tampered']);
   const details = expect.stringContaining('something else than this service changed it in Redis');
-  expect(await rpc(second)).toMatchObject({ code: status.ABORTED, details });
+  expect(await rpc(second)).toMatchObject({ code: status.DATA_LOSS, details });
 });
 
 test('gRPC shares the keys of REST', async () => {

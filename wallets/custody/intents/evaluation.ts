@@ -127,6 +127,7 @@ export async function evaluateOperation(
     amount,
     units,
     decimals: asset.decimals,
+    token,
     fromAddress: addressOn(wallet),
     toAddress,
     availableUnits: balances.get(asset.symbol)?.available ?? 0n,

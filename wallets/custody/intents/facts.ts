@@ -4,6 +4,7 @@
  */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
 
@@ -24,6 +25,8 @@ export interface TransactionFacts {
   /** Smallest units. */
   readonly units: bigint;
   readonly decimals: number;
+  /** The tenant's own token that it is about. */
+  readonly token?: TokenTerms | undefined;
   readonly fromAddress: string;
   readonly toAddress: string;
   /** The wallet's available balance of the asset before this transaction, smallest units. */

@@ -5,7 +5,7 @@
  * decided.
  */
 import { formatAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
+import { assetOf, isClaimOf } from '../../networks/assets.ts';
 import type { DecidedTransaction } from '../../providers/port/port.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
@@ -48,6 +48,7 @@ export function orderOf(
   if (wallet.id !== transaction.wallet_id || wallet.network !== transaction.network) {
     return 'its wallet is not the one of its policy receipt';
   }
+  if (!isClaimOf(transaction.token, record.token)) return 'its token is not the one of its policy receipt';
   const { asset, units } = record.feeReserve;
   if (asset !== transaction.fee?.asset || unitsText(asset, BigInt(units)) !== transaction.fee.limit) {
     return 'its fee is not the one of its policy receipt';

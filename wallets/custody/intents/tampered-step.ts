@@ -4,7 +4,7 @@
  * had set aside is released.
  */
 import { parseAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
+import { assetOf, termsOfClaim } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind } from '../../providers/port/kinds.ts';
 import type { Change, StoreTampered, Versioned } from '../../store/contract.ts';
@@ -99,14 +99,15 @@ function withoutDetails({ token: _, filler: __, cancellation: ___, gap: ____, ..
 }
 
 function asDecided(base: IntentRecord, { transaction, initiator = '', approvals }: DecidedTransfer): IntentRecord {
-  const { wallet_id: walletId, kind, asset, amount, network, to, fee } = transaction;
+  const { wallet_id: walletId, kind, asset, amount, network, to, fee, token } = transaction;
   return {
     ...base,
     walletId,
     kind: kind as IntentKind,
     asset,
     amount,
-    units: unitsOf(amount, (assetOf(asset) ?? base.token)?.decimals),
+    units: unitsOf(amount, (assetOf(asset) ?? token)?.decimals),
+    ...(token !== undefined && { token: termsOfClaim(token, network as NetworkId) }),
     network: network as NetworkId,
     destination: { address: to },
     feeReserve: {

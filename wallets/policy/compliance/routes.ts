@@ -11,7 +11,7 @@ import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { findAsset } from '../../custody/assets/token-assets.ts';
 import { intentType, type ScreeningResult } from '../../custody/intents/public.ts';
 import { amountTakes, parseAmount } from '../../networks/amounts.ts';
-import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
+import { catalogOf, datesOf, type ListEntry, newestFirst, pageOfEntries } from '../rules/catalog.ts';
 import { type EvaluationRecord, evaluationPut, evaluationType, maySee, sibling } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
 import { listedAddressProblem } from './listed-address.ts';
@@ -152,7 +152,9 @@ const listLists = route({
     const request = readPage(context, 'compliance/lists', query);
     const entries = newestFirst(listEntries(context, await catalogOf(context)));
     const page = pageOfEntries(entries, request.query);
-    return { status: 200, body: listBody('lists', { ...page, balances: new Map() }, listView, request) };
+    const dateOf = await datesOf(context);
+    const view = (entry: ListEntry) => listView(entry, dateOf);
+    return { status: 200, body: listBody('lists', { ...page, balances: new Map() }, view, request) };
   },
 });
 
@@ -173,8 +175,8 @@ const createList = route({
   errors: [409],
   handle: async (context, { body }) => {
     needWholeTenant(context.principal);
-    const { entry, change } = await nextListVersion(context, body);
-    return { status: 201, body: listView(entry), change };
+    const { view, change } = await nextListVersion(context, body);
+    return { status: 201, body: view, change };
   },
 });
 
@@ -199,6 +201,6 @@ const getList = route({
         ? undefined
         : await listVersion(context, entry.id, asked);
     if (list === undefined) throw noSuch('list');
-    return { status: 200, body: listVersionView(list) };
+    return { status: 200, body: listVersionView(list, await datesOf(context)) };
   },
 });

@@ -1,6 +1,6 @@
 /** Screenings, reports and lists as the API shows them. */
 import type { ScreeningMatch } from '../../custody/intents/public.ts';
-import type { ListEntry } from '../rules/catalog.ts';
+import type { DateOf, ListEntry } from '../rules/catalog.ts';
 import type { EvaluationRecord } from '../rules/evaluation-record.ts';
 import type { ListVersionRecord } from './list.ts';
 
@@ -43,19 +43,22 @@ function matchView({ listId, listName, kind, listVersion, entry }: ScreeningMatc
 }
 
 /** A list without its entries. */
-export function listView({ id, name, kind, version, entryCount, createdAtMs, updatedAtMs }: ListEntry): object {
+export function listView(
+  { id, name, kind, version, entryCount, createdAtMs, updatedAtMs }: ListEntry,
+  dateOf: DateOf,
+): object {
   return {
     id,
     name,
     kind,
     version,
     entry_count: entryCount,
-    created_at: new Date(createdAtMs).toISOString(),
-    updated_at: new Date(updatedAtMs).toISOString(),
+    created_at: dateOf(createdAtMs),
+    updated_at: dateOf(updatedAtMs),
   };
 }
 
-export function listVersionView(list: ListVersionRecord): object {
+export function listVersionView(list: ListVersionRecord, dateOf: DateOf): object {
   return {
     id: list.listId,
     name: list.name,
@@ -68,6 +71,6 @@ export function listVersionView(list: ListVersionRecord): object {
       ...(name === null ? {} : { name }),
       ...(note === null ? {} : { note }),
     })),
-    created_at: new Date(list.createdAtMs).toISOString(),
+    created_at: dateOf(list.createdAtMs),
   };
 }

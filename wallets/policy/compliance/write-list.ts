@@ -7,7 +7,7 @@ import { eventOf } from '../../../gateway/api/event.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import type { Change, RecordType, Versioned } from '../../store/contract.ts';
-import { catalogLimits, catalogOf, catalogPut, type ListEntry, withEntry } from '../rules/catalog.ts';
+import { catalogLimits, catalogOf, catalogPut, datesOf, type ListEntry, withEntry } from '../rules/catalog.ts';
 import { needRoomForVersion, replaced } from '../rules/retained-versions.ts';
 import { type ListedEntry, type ListVersionRecord, listVersionId, listVersionType } from './list.ts';
 import { listedAddressProblem } from './listed-address.ts';
@@ -23,7 +23,7 @@ const issuesMax = 20;
 export async function nextListVersion(
   context: RequestContext,
   body: Static<typeof ListBody>,
-): Promise<{ readonly entry: ListEntry; readonly change: Change }> {
+): Promise<{ readonly view: object; readonly change: Change }> {
   const catalog = await catalogOf(context);
   const before = listEntries(context, catalog).find(({ name }) => name === body.name);
   if (before !== undefined && before.kind !== body.kind) {
@@ -61,11 +61,12 @@ export async function nextListVersion(
     entries,
     createdAtMs: nowMs,
   };
+  const view = listView(entry, await datesOf(context));
   const event = eventOf(context, {
     type: entry.version === 1 ? 'compliance.list.created' : 'compliance.list.updated',
     resource: 'compliance_list',
     record: entry,
-    object: listView(entry),
+    object: view,
   });
   const change: Change = {
     puts: [
@@ -75,7 +76,7 @@ export async function nextListVersion(
     ],
     events: [event],
   };
-  return { entry, change };
+  return { view, change };
 }
 
 /** A version is one record of the store. */

@@ -9,7 +9,7 @@ import { noSuch } from '../../../gateway/api/visibility.ts';
 import { screenTransaction } from '../compliance/public.ts';
 import { type ReceiptSigner, receiptClaims } from '../receipts/public.ts';
 import { assessTransaction, factsOfRequest } from '../risk/public.ts';
-import { catalogOf, newestFirst, type PolicyEntry, pageOfEntries } from '../rules/catalog.ts';
+import { catalogOf, datesOf, newestFirst, type PolicyEntry, pageOfEntries } from '../rules/catalog.ts';
 import { decisionsIndex, evaluationOf, evaluationPut, evaluationType, maySee } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
 import { decisionOf } from './decide.ts';
@@ -68,8 +68,12 @@ const listPolicies = route({
   handle: async (context, { query }) => {
     const request = readPage(context, 'policies', query);
     const page = pageOfEntries(newestFirst(policyEntries(context, await catalogOf(context))), request.query);
+    const dateOf = await datesOf(context);
     const items = await Promise.all(
-      page.items.map(async (entry) => policyView(entry, (await loadPolicy(context, entry.id, entry.version)).record)),
+      page.items.map(async (entry) => {
+        const { record } = await loadPolicy(context, entry.id, entry.version);
+        return policyView(entry, record, dateOf);
+      }),
     );
     return {
       status: 200,
@@ -98,7 +102,7 @@ const getPolicy = route({
     const version = query.version === undefined ? entry.version : Number(query.version);
     const record = version > entry.version ? undefined : await policyVersion(context, entry.id, version);
     if (record === undefined) throw noSuch('policy version');
-    return { status: 200, body: policyView(entry, record) };
+    return { status: 200, body: policyView(entry, record, await datesOf(context)) };
   },
 });
 

@@ -1,11 +1,11 @@
 /** Policies and decisions as the API shows them. */
 import type { PolicyDecision, PolicyTraceLine, RiskResult } from '../../custody/intents/public.ts';
-import type { PolicyEntry } from '../rules/catalog.ts';
+import type { DateOf, PolicyEntry } from '../rules/catalog.ts';
 import type { EvaluationRecord } from '../rules/evaluation-record.ts';
 import type { ApprovalTerms, PolicyVersionRecord } from './record.ts';
 
 /** One version; `updated_at` is when it was made. */
-export function policyView(entry: PolicyEntry, record: PolicyVersionRecord): PolicyView {
+export function policyView(entry: PolicyEntry, record: PolicyVersionRecord, dateOf: DateOf): PolicyView {
   return {
     id: entry.id,
     name: entry.name,
@@ -19,8 +19,8 @@ export function policyView(entry: PolicyEntry, record: PolicyVersionRecord): Pol
       ...(approvals === null ? {} : { approvals: approvalsView(approvals) }),
     })),
     warnings: record.warnings,
-    created_at: new Date(entry.createdAtMs).toISOString(),
-    updated_at: new Date(record.createdAtMs).toISOString(),
+    created_at: dateOf(entry.createdAtMs),
+    updated_at: dateOf(record.createdAtMs),
   };
 }
 

@@ -5,7 +5,15 @@ import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/servi
 import { eventOf } from '../../../gateway/api/event.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { Change, Put, RecordType, Versioned } from '../../store/contract.ts';
-import { catalogLimits, catalogOf, catalogPut, type PolicyEntry, versionKey, withEntry } from '../rules/catalog.ts';
+import {
+  catalogLimits,
+  catalogOf,
+  catalogPut,
+  datesOf,
+  type PolicyEntry,
+  versionKey,
+  withEntry,
+} from '../rules/catalog.ts';
 import { ruleLimits } from '../rules/cel.ts';
 import { needRoomForVersion, replaced } from '../rules/retained-versions.ts';
 import { compileRule } from '../rules/rule.ts';
@@ -48,7 +56,7 @@ export async function nextPolicyVersion(
     warnings: warningsOf(rules),
     createdAtMs: nowMs,
   };
-  const view = policyView(entry, record);
+  const view = policyView(entry, record, await datesOf(context));
   const event = eventOf(context, {
     type: version === 1 ? 'policy.created' : 'policy.updated',
     resource: 'policy',

@@ -1,5 +1,7 @@
 /** The claims of a policy receipt. docs/wallet-api.md explains how to verify one. */
+
 import type { FeeLimit, PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
+import { type TokenClaim, tokenClaim } from '../../networks/assets.ts';
 
 export const receiptIssuer = 'signmesh';
 
@@ -37,6 +39,8 @@ export interface ReceiptClaims {
     readonly amount: string;
     readonly network: string;
     readonly to: string;
+    /** Of the tenant's own token that it is about. */
+    readonly token?: TokenClaim;
     /** The most that it may cost; absent where nothing is sent. */
     readonly fee?: FeeLimit;
   };
@@ -71,6 +75,7 @@ export function receiptClaims(
       amount: facts.amount,
       network: facts.network,
       to: facts.toAddress,
+      ...(facts.token !== undefined && { token: tokenClaim(facts.token) }),
       ...(fee !== undefined && { fee }),
     },
   };

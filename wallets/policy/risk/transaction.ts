@@ -7,7 +7,7 @@ import { actorOf } from '../../../gateway/api/principal.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import { Closed, DecimalText, Id } from '../../../gateway/api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
-import { findAsset } from '../../custody/assets/token-assets.ts';
+import { findAsset, termsOf } from '../../custody/assets/token-assets.ts';
 import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
@@ -65,6 +65,7 @@ async function factsOfTransaction(
     amount: formatAmount(units, asset.decimals),
     units,
     decimals: asset.decimals,
+    token: asset.token && termsOf(asset.token),
     toAddress,
     availableUnits: available,
     initiator: actorOf(context.principal),
@@ -92,6 +93,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     amount: intent.amount,
     units,
     decimals,
+    token: intent.token,
     toAddress: intent.destination.address,
     availableUnits: available + (reserved < units ? reserved : units),
     initiator: intent.initiator,

@@ -84,6 +84,15 @@ export function withEntry<E extends CatalogEntry>(entries: readonly E[], entry: 
   return [...entries, entry];
 }
 
+/** Writes a time as the API shows it. */
+export type DateOf = (ms: number) => string;
+
+/** Initial entries have the time 0: they date from when the tenant began. */
+export async function datesOf({ store, tenant, nowMs }: RequestContext): Promise<DateOf> {
+  const beganAtMs = await store.beganAtMs(tenant, nowMs);
+  return (ms) => new Date(ms === 0 ? beganAtMs : ms).toISOString();
+}
+
 /** Newest first, as lists show them. */
 export function newestFirst<E extends CatalogEntry>(entries: readonly E[]): readonly E[] {
   return entries.toSorted((a, b) => (a.id < b.id ? 1 : -1));

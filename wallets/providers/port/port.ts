@@ -8,7 +8,7 @@
  */
 
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
-import type { TokenTerms } from '../../networks/assets.ts';
+import type { TokenClaim, TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from './kinds.ts';
 
@@ -89,6 +89,8 @@ export interface DecidedTransaction {
   readonly amount: string;
   readonly network: string;
   readonly to: string;
+  /** Of a transaction about a tenant's own token. */
+  readonly token?: TokenClaim;
   /** The most that it may cost, decimal; receipts of an earlier version lack it. */
   readonly fee?: { readonly asset: string; readonly limit: string };
 }

@@ -4,7 +4,7 @@
  */
 import { canonicalAddress } from '../../networks/addresses.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
+import { assetOf, isClaimOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
@@ -24,7 +24,7 @@ export interface Effect {
 export function assertDecided({ intent, wallet }: Pick<Transfer, 'intent' | 'wallet'>, effect: Effect): void {
   const { decided } = intent;
   if (decided === undefined) throw new NotDecided('no policy receipt decides about it');
-  const asset = assetOf(decided.asset) ?? intent.token;
+  const asset = assetOf(decided.asset) ?? decided.token;
   const coin = networkOf(wallet.network).nativeAsset;
   const address = (text: string | undefined) => text && canonicalAddress(wallet.network, text);
   const feeMax = parseAmount(decided.fee?.limit ?? '', assetOf(coin)?.decimals ?? 0);
@@ -33,6 +33,7 @@ export function assertDecided({ intent, wallet }: Pick<Transfer, 'intent' | 'wal
     network: decided.network === wallet.network,
     kind: decided.kind === effect.kind,
     asset: asset !== undefined && address(asset.contract ?? undefined) === address(effect.contract ?? undefined),
+    token: isClaimOf(decided.token, intent.token),
     amount: decided.amount === formatAmount(effect.units, asset?.decimals ?? 0),
     destination: effect.to === undefined || address(decided.to) === address(effect.to),
     fee: decided.fee?.asset === coin && typeof feeMax === 'bigint' && effect.feeMax <= feeMax,

@@ -72,6 +72,9 @@ describe('a token', () => {
       amount: '50',
       destination: { address: second.addresses[0].address },
     });
+    const claims = JSON.parse(Buffer.from(moved.policy_receipt.split('.')[1], 'base64url').toString());
+    const token = { contract: gold.contract, symbol: 'GOLD', name: 'Vaulted gold', decimals: 6 };
+    expect(claims.transaction).toMatchObject({ asset: 'GOLD', amount: '50', token });
     await expect
       .poll(async () => (await transactionOf({ ...moved, transaction_intent_id: moved.id })).status)
       .toBe('completed');

@@ -202,6 +202,15 @@ describe('the judges', () => {
     expect(body).toMatchObject({ decision: 'deny', matched_rules: ['yes', 'risk:stop'], risk: { action: 'deny' } });
   });
 
+  it('read the amount in decimal as an intent shows it', async () => {
+    const { id } = await put('exact', [{ ...allow, when: 'tx.amount_decimal == "1.5"' }]);
+    const wallet = await putWallet(door.store, world.tenant);
+    const destination = { address: '0x2222222222222222222222222222222222222222' };
+    const transaction = { wallet_id: wallet.id, asset: 'ETH', amount: '1.50', destination };
+    const { body } = await door.post(`/v1/policies/${id}/evaluate`, { transaction });
+    expect(body).toMatchObject({ decision: 'allow', matched_rules: ['yes'] });
+  });
+
   it('refuse a policy that does not exist', async () => {
     await expect(evaluateTransfer({}, 'none')).rejects.toMatchObject({
       kind: 'invalidRequest',

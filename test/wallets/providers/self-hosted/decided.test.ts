@@ -4,6 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { tokenClaim } from '../../../../wallets/networks/assets.ts';
 import { networkOf } from '../../../../wallets/networks/networks.ts';
 import { openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
@@ -136,9 +137,19 @@ describe('a tenant’s own token', () => {
       ...{ kind, token: terms, asset: isDeploy ? 'ETH' : 'GOLD' },
       units: isDeploy ? '0' : '50',
     };
-    const decided: Partial<Decided> = { kind, asset: isDeploy ? 'ETH' : 'GOLD', amount: isDeploy ? '0' : '0.5' };
+    const decided: Partial<Decided> = {
+      ...{ kind, asset: isDeploy ? 'ETH' : 'GOLD', amount: isDeploy ? '0' : '0.5' },
+      token: tokenClaim(terms),
+    };
     const others = kinds.filter((one) => one !== kind);
     for (const other of others) await refused(order(record, { ...decided, kind: other }), 'kind');
+    // The record is another token of the same symbol, or the receipt is about no token.
+    if (!isDeploy) await refused(order({ ...record, token: { ...terms, contract: thiefContract } }, decided), 'asset');
+    for (const other of [{ decimals: 1 }, { supplyCap: '2000' }, { name: 'Silver' }, { symbol: 'SILVER' }]) {
+      await refused(order({ ...record, token: { ...terms, ...other } }, decided), 'token');
+    }
+    const { token: _, ...without } = { ...(await decidedTransfer(sepolia, 'USDC')).intent.decided!, ...decided };
+    await refused(order({ ...record, decided: without }), isDeploy ? 'token' : 'asset');
     // The fake signer's key of the sender has no such token: that its bytes are signed is what counts.
     await order(record, decided).catch(() => undefined);
     expect(signer.orders).toHaveLength(1);
