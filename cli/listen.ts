@@ -7,7 +7,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Event } from '../clients/client/generated-api.ts';
 import { readBase64 } from '../proto/base64.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import { follow, forward, type Target, type TargetFlags, targetOf, withTarget } from './events/public.ts';
+import { follow, forward, type ServiceTarget, type TargetFlags, targetOf, withTarget } from './events/public.ts';
 
 interface Flags extends TargetFlags {
   readonly types?: string;
@@ -18,7 +18,7 @@ interface Flags extends TargetFlags {
 }
 
 export interface ListenOptions {
-  readonly target: Target;
+  readonly target: ServiceTarget;
   readonly types?: string | undefined;
   /** The place to begin: after this sequence; now by default. */
   readonly after?: string | undefined;

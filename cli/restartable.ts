@@ -3,7 +3,7 @@
  * new process takes.
  */
 import { shiftSystemClock } from '../core/actors/live/ports.ts';
-import { clockOffsetVariable, type DoneMessage, isOrderMessage, type Order } from './common/channel.ts';
+import { clockOffsetVariable, type DoneMessage, isOrderMessage, type ProcessOrder } from './common/channel.ts';
 import { errorText } from './common/failure.ts';
 
 export interface Running {
@@ -45,7 +45,7 @@ export class Restartable {
     await running?.stop();
   }
 
-  async #do(order: Order): Promise<void> {
+  async #do(order: ProcessOrder): Promise<void> {
     switch (order.kind) {
       case 'clock':
         shiftSystemClock(order.offsetMs);

@@ -8,14 +8,14 @@ import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
 import type { LinkTls } from '../core/actors/live/link-tls.ts';
 import { firstCluster } from '../core/redis/clusters.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
-import type { DoorTls } from '../gateway/http/server-tls.ts';
+import type { ApiServerTls } from '../gateway/http/server-tls.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import type { HsmConfig } from '../nodes/hsm/protocol.ts';
 import type { VendorConfig } from '../nodes/vendor/http-vendor.ts';
 import type { LinkRole } from '../proto/link-names.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { SandboxControl } from '../scenarios/faults/control.ts';
-import { readDoorTls, readLinkTls } from './cluster-files/certificate-checks.ts';
+import { readApiServerTls, readLinkTls } from './cluster-files/certificate-checks.ts';
 import {
   clusterFolder,
   credentialKeysDir,
@@ -105,9 +105,9 @@ function linkTlsOf(settings: Settings, roster: Roster, role: LinkRole, nodeId?: 
 }
 
 /** undefined: the API servers use no TLS. */
-export function doorTlsOf(settings: Settings): DoorTls | undefined {
+export function apiServerTlsOf(settings: Settings): ApiServerTls | undefined {
   const { SIGNMESH_TLS_CERT: cert, SIGNMESH_TLS_KEY: key, SIGNMESH_TLS_CLIENT_CA: clientCa } = settings;
-  return readDoorTls({ cert, key, clientCa, nowMs: Date.now() });
+  return readApiServerTls({ cert, key, clientCa, nowMs: Date.now() });
 }
 
 /** undefined: no module is configured. */
@@ -174,7 +174,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     httpPort: settings.SIGNMESH_HTTP_PORT,
     grpcHost: settings.SIGNMESH_GRPC_HOST,
     grpcPort: settings.SIGNMESH_GRPC_PORT,
-    doorTls: doorTlsOf(settings),
+    apiServerTls: apiServerTlsOf(settings),
     coordinatorUrl,
     linkTls: needsLinkTls ? linkTlsOf(settings, roster, 'gateway') : undefined,
     plainLinks: settings.SIGNMESH_LINK_TLS === false,

@@ -18,7 +18,7 @@ import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedisPatiently } from './redis/redis-owner.ts';
 import { sealOnceAt } from './redis/seal-records.ts';
 import { Restartable, type Running } from './restartable.ts';
-import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
+import { apiServerTlsOf, coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { holdPort, portOf, RolePorts } from './role-ports.ts';
 import { faultsOn, type Settings } from './settings/config.ts';
 
@@ -66,7 +66,7 @@ async function start(
   const open = (chosen: number | undefined) =>
     openTelemetry({
       about: { role, ...(role === 'node' && { node: nodeIds.join('+') }) },
-      metrics: chosen === undefined ? undefined : { host, port: chosen, tls: doorTlsOf(settings) },
+      metrics: chosen === undefined ? undefined : { host, port: chosen, tls: apiServerTlsOf(settings) },
       traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
     }).catch((error: unknown) => {
       throw listenFailure({ host, port: chosen ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
@@ -175,7 +175,7 @@ function warnAtStart(
   links: readonly (LinkTls | undefined)[],
   nodeIds: readonly number[] = [],
 ): void {
-  const certs = { links: links.flatMap((tls) => (tls ? [tls.cert] : [])), door: doorTlsOf(settings)?.cert };
+  const certs = { links: links.flatMap((tls) => (tls ? [tls.cert] : [])), door: apiServerTlsOf(settings)?.cert };
   const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
   for (const { event, text } of startWarnings(role, settings, certs, Date.now(), nodeIds)) log.warn({ event }, text);
 }

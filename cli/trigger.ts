@@ -11,7 +11,7 @@ import {
   follow,
   RecipeApi,
   recipes,
-  type Target,
+  type ServiceTarget,
   type TargetFlags,
   targetOf,
   triggerTypes,
@@ -52,7 +52,10 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** The resulting event. Throws a Failure. */
-export async function trigger(type: string, target: Target): Promise<{ readonly event: Event; readonly text: string }> {
+export async function trigger(
+  type: string,
+  target: ServiceTarget,
+): Promise<{ readonly event: Event; readonly text: string }> {
   const recipe = needType(type);
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), eventWithinMs);

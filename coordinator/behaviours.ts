@@ -1,7 +1,7 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
 import type { Behaviour } from '../core/actors/contract.ts';
 import { defaultSharing } from '../proto/roster.ts';
-import { frontBehaviour } from './call-router.ts';
+import { callRouterBehaviour } from './call-router.ts';
 import { clusterBehaviour } from './cluster/public.ts';
 import type { SessionConfig } from './contract/config.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
@@ -19,7 +19,7 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
   const nodesTotal = roster.nodes.length;
   const quorum = (roster.sharing ?? defaultSharing(nodesTotal)).threshold;
   return [
-    frontBehaviour(config),
+    callRouterBehaviour(config),
     clusterBehaviour({ nodesTotal, quorum, coordinatorBoot, cryptoBackend, nonceBatchFirst, nodesWaitMs }),
     dkgBehaviour(config),
     signingBehaviour(config),

@@ -14,7 +14,7 @@
  * caller still waits, and the gate counts that by this process's own timers. A place without a reply is freed after
  * `placeMaxMs`, longer than any call may take.
  */
-import { GateHost, type Place } from '../core/actors/admission/gate-host.ts';
+import { GateHost, type GatePlace } from '../core/actors/admission/gate-host.ts';
 import type { Address, Envelope, Timers, UndeliveredReason } from '../core/actors/contract.ts';
 import { ShortLivedMap } from '../core/actors/short-lived-map.ts';
 import { beginsSession, type WireMessage } from '../proto/wire.ts';
@@ -28,7 +28,7 @@ export interface CallGateOptions {
 }
 
 interface InHand {
-  readonly place: Place;
+  readonly place: GatePlace;
   readonly gateway: Address;
   readonly sinceMs: number;
 }

@@ -17,7 +17,7 @@ import {
   sessionIdPattern,
   signingIdPattern,
 } from '../proto/limits.ts';
-import { type Answer, answer } from './contract/answers.ts';
+import { answer, type CallAnswer } from './contract/answers.ts';
 import {
   type CallFacts,
   type ClientCall,
@@ -27,10 +27,10 @@ import {
   type CoordinatorRecord,
   type CoordinatorWrite,
   dkgAddress,
-  finalizingAddress,
   frontAddress,
   isGateway,
   isLocal,
+  keyClosingAddress,
   receivedBody,
   sessionAddress,
   signingAddress,
@@ -49,7 +49,7 @@ export interface FrontConfig {
   readonly sandbox: boolean;
 }
 
-export function frontBehaviour(
+export function callRouterBehaviour(
   config: FrontConfig,
 ): Behaviour<FrontState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
   return {
@@ -147,13 +147,17 @@ function route(
     method: request.case,
     request: request.value,
   } as ClientCall;
-  const refuse = (given: Answer): CoordinatorEffect =>
+  const refuse = (given: CallAnswer): CoordinatorEffect =>
     replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));
   return dispatch(call, refuse, context);
 }
 
 /** To the actor of the session. */
-function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect, context: Context): CoordinatorEffect {
+function dispatch(
+  call: ClientCall,
+  refuse: (given: CallAnswer) => CoordinatorEffect,
+  context: Context,
+): CoordinatorEffect {
   const { tenant } = call;
   const handOver = (to: Address, fresh: boolean): CoordinatorEffect => ({
     kind: 'send',
@@ -221,11 +225,11 @@ function closeKey(
     return errorEffect(facts, CallErrorCode.MALFORMED, text);
   }
   const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly, deletionMacs } } as const;
-  return { kind: 'send', to: finalizingAddress(facts.tenant, keyId, revokeOnly), message };
+  return { kind: 'send', to: keyClosingAddress(facts.tenant, keyId, revokeOnly), message };
 }
 
 /** The fault of the orchestration context, if any: first the version; of the other fields only the size is checked. */
-function contextFault(orchestration: OrchestrationContext | undefined): Answer | undefined {
+function contextFault(orchestration: OrchestrationContext | undefined): CallAnswer | undefined {
   if (!orchestration) return undefined;
   const version = orchestration.client?.contractVersion ?? '';
   if (!isSupportedContractVersion(version)) {

@@ -14,7 +14,7 @@ import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
 import type { SandboxControl } from '../scenarios/faults/control.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
-import type { DoorTls } from './http/server-tls.ts';
+import type { ApiServerTls } from './http/server-tls.ts';
 import type { LoadLimits } from './limits/load-control.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
 import type { ReadyMadeKeys } from './signing/wallet-terms.ts';
@@ -29,7 +29,7 @@ export interface GatewayConfig {
   readonly grpcHost: string;
   readonly grpcPort: number;
   /** TLS of REST and gRPC; undefined: they are plain. */
-  readonly doorTls?: DoorTls | undefined;
+  readonly apiServerTls?: ApiServerTls | undefined;
   /** wss://host:port, or ws:// where plain links may be. */
   readonly coordinatorUrl: string;
   /** Its certificate for links; undefined: they are plain. */

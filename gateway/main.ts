@@ -26,7 +26,7 @@ import { SandboxTokens } from './auth/sandbox-tokens.ts';
 import { TokenStore } from './auth/token-store.ts';
 import { assertGatewayConfig, type GatewayConfig } from './config.ts';
 import { grpcCredentials } from './grpc/credentials.ts';
-import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
+import { buildGrpc, type GrpcApiServer } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
 import { listenBacklog } from './http/connections.ts';
 import { LoadControl } from './limits/load-control.ts';
@@ -138,7 +138,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const requestIds = new RequestIds(systemPorts);
   const bounds = config.connectionsMax !== undefined && { connectionsMax: config.connectionsMax };
   const doors = {
-    tls: config.doorTls,
+    tls: config.apiServerTls,
     admission,
     calls,
     cluster,
@@ -166,7 +166,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const stop = once(async () => {
     watch.stop();
     sandboxTokens?.stop();
-    await Promise.all([wallets.stop(), closeDoors(http, grpc, calls)]);
+    await Promise.all([wallets.stop(), closeApiServers(http, grpc, calls)]);
     await links.stop();
     await closeRedis(redis);
     log.info({}, 'gateway stopped');
@@ -196,10 +196,13 @@ async function listenHttp(http: FastifyInstance, { httpHost, httpPort }: Gateway
   return formatAddress(httpHost, (http.server.address() as AddressInfo).port);
 }
 
-async function listenGrpc({ server }: GrpcDoor, { grpcHost, grpcPort, doorTls }: GatewayConfig): Promise<string> {
+async function listenGrpc(
+  { server }: GrpcApiServer,
+  { grpcHost, grpcPort, apiServerTls }: GatewayConfig,
+): Promise<string> {
   try {
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(formatAddress(grpcHost, grpcPort), grpcCredentials(doorTls), (error, bound) =>
+      server.bindAsync(formatAddress(grpcHost, grpcPort), grpcCredentials(apiServerTls), (error, bound) =>
         error ? reject(error) : resolve(bound),
       );
     });
@@ -220,9 +223,9 @@ function startError(listener: GatewayListener, error: unknown): GatewayStartErro
 }
 
 /** Both servers drain together; calls that are not done in time are cut. */
-async function closeDoors(
+async function closeApiServers(
   http: FastifyInstance,
-  grpc: GrpcDoor,
+  grpc: GrpcApiServer,
   calls: { stop(graceMs: number): Promise<void> },
 ): Promise<void> {
   grpc.announceStop();

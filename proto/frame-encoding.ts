@@ -5,7 +5,7 @@
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
-import { encodedBriefly } from './message-encoding.ts';
+import { encodeToScratch } from './message-encoding.ts';
 
 const varintType = 0;
 const lengthDelimitedType = 2;
@@ -54,7 +54,7 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   if (kind === undefined) throw new RangeError(`no frame has a body ${message.body.case}`);
   const { attempt } = message;
   if (attempt >>> 0 !== attempt) throw new RangeError('an attempt is an unsigned 32-bit integer');
-  const body = encodedBriefly(kind.schema, message.body.value);
+  const body = encodeToScratch(kind.schema, message.body.value);
 
   const length =
     textSize(to) +

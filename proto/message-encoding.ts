@@ -29,11 +29,11 @@ let at = 0;
 
 /** The bytes of `init`, complete or not; a fresh array. */
 export function encodeMessage(schema: DescMessage, init: unknown): Uint8Array {
-  return Uint8Array.prototype.slice.call(encodedBriefly(schema, init));
+  return Uint8Array.prototype.slice.call(encodeToScratch(schema, init));
 }
 
 /** The same, but the caller must copy it at once: the next encoding overwrites it. */
-export function encodedBriefly(schema: DescMessage, init: unknown): Uint8Array {
+export function encodeToScratch(schema: DescMessage, init: unknown): Uint8Array {
   if (planOf(schema) === undefined || hasUnknown(init as Values)) return byLibrary(schema, init);
   at = 0;
   writeFields(schema, init as Values);

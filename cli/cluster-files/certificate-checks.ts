@@ -5,7 +5,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { LinkTls } from '../../core/actors/live/link-tls.ts';
-import type { DoorTls } from '../../gateway/http/server-tls.ts';
+import type { ApiServerTls } from '../../gateway/http/server-tls.ts';
 import { certificateName, type LinkRole } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
@@ -48,12 +48,12 @@ export function readLinkTls({ dataDir, folder, roster, role, nodeId, nowMs }: Li
 }
 
 /** Files of the operator's choice. It does not verify their chains. */
-export function readDoorTls(files: {
+export function readApiServerTls(files: {
   readonly cert: string | undefined;
   readonly key: string | undefined;
   readonly clientCa: string | undefined;
   readonly nowMs: number;
-}): DoorTls | undefined {
+}): ApiServerTls | undefined {
   const { cert: certFile, key: keyFile, clientCa: caFile, nowMs } = files;
   if (certFile === undefined || keyFile === undefined) {
     if (certFile === keyFile && caFile === undefined) return undefined;

@@ -15,7 +15,7 @@ export const clockOffsetVariable = 'SM_CLOCK_OFFSET_MS';
 /** The message a role process sends through its channel when it serves. */
 export const readyMessage = 'ready';
 
-export type Order =
+export type ProcessOrder =
   /** Sets the process's clock offset from now on. */
   | { readonly kind: 'clock'; readonly offsetMs: number }
   /** The role releases everything: links, stores, ports. The process continues. */
@@ -28,7 +28,7 @@ export type Order =
 export interface OrderMessage {
   readonly kind: 'order';
   readonly id: number;
-  readonly order: Order;
+  readonly order: ProcessOrder;
 }
 
 export interface DoneMessage {

@@ -12,7 +12,7 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import { type LiveTelemetry, openTelemetry } from '../../core/telemetry/live.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { packageVersion } from '../../gateway/api/version.ts';
-import { DoorError } from '../../simulation/embedded/api-servers.ts';
+import { ApiServerError } from '../../simulation/embedded/api-servers.ts';
 import type { EmbeddedService } from '../../simulation/embedded/service.ts';
 import { startEmbedded } from '../../simulation/embedded/service.ts';
 import type { ServiceRecorder } from '../../simulation/embedded/service-recorder.ts';
@@ -243,7 +243,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
       made === undefined ? doing : `${clusters * nodes} nodes, ${keys.length} ready-made keys`,
     )
     .catch((error: unknown) => {
-      throw error instanceof DoorError ? listenFailure(error.listener, error.cause) : error;
+      throw error instanceof ApiServerError ? listenFailure(error.listener, error.cause) : error;
     });
   const { metricsUrl } = telemetry;
   return { service, ready: readyOf(service, sandbox, keys, { kind: 'embedded', stateFile, metricsUrl }) };

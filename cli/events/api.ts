@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Intent, ProviderConnection, Wallet } from '../../clients/client/generated-api.ts';
 import { type Client, createClient } from '../../clients/client/index.ts';
 import { Failure } from '../common/failure.ts';
-import type { Target } from './target.ts';
+import type { ServiceTarget } from './target.ts';
 
 export const evmNetwork = 'eip155:11155111';
 
@@ -14,10 +14,10 @@ export class RecipeApi {
   readonly client: Client;
   /** Part of every created name, so that runs do not collide. */
   readonly suffix = randomBytes(3).toString('hex');
-  readonly #target: Target;
+  readonly #target: ServiceTarget;
   readonly #connections = new Map<Provider, Promise<ProviderConnection>>();
 
-  constructor(target: Target) {
+  constructor(target: ServiceTarget) {
     this.#target = target;
     this.client = createClient({ baseUrl: target.url, token: target.token });
   }

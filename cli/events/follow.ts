@@ -4,10 +4,10 @@ import { received } from '../../clients/client/follow.ts';
 import type { Event } from '../../clients/client/generated-api.ts';
 import { Transport } from '../../clients/client/transport.ts';
 import { Failure } from '../common/failure.ts';
-import type { Target } from './target.ts';
+import type { ServiceTarget } from './target.ts';
 
 export interface FollowOptions {
-  readonly target: Pick<Target, 'url' | 'token'>;
+  readonly target: Pick<ServiceTarget, 'url' | 'token'>;
   /** Separated by commas; undefined: all. */
   readonly types: string | undefined;
   /** The place to begin; undefined: now. */
@@ -50,7 +50,7 @@ export async function follow({ target, types, afterSequence, signal, ...on }: Fo
 }
 
 /** An error of the client as a person reads it; any other error as it is. */
-export function asFailure(error: unknown, { url }: Pick<Target, 'url'>): unknown {
+export function asFailure(error: unknown, { url }: Pick<ServiceTarget, 'url'>): unknown {
   if (error instanceof NoAnswerError) return new Failure(`${url} does not answer: ${error.message}`);
   if (error instanceof CallError) return new Failure(`The service refuses ${error.message}`);
   return error instanceof ClientError ? new Failure(`Cannot go on: ${error.message}`) : error;

@@ -3,4 +3,4 @@ export { RecipeApi } from './api.ts';
 export { asFailure, follow } from './follow.ts';
 export { forward } from './forward.ts';
 export { recipes, triggerTypes, untriggered } from './recipes.ts';
-export { type Target, type TargetFlags, TokenKept, targetOf, withTarget } from './target.ts';
+export { type ServiceTarget, type TargetFlags, TokenKept, targetOf, withTarget } from './target.ts';

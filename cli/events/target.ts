@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { isLoopback } from '../../core/actors/live/link-tls.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { loadSettings } from '../settings/config.ts';
-import type { ReadyLine } from '../start/banner.ts';
+import type { ReadyLineFacts } from '../start/banner.ts';
 import { readReady } from '../start/running.ts';
 
 export interface TargetFlags {
@@ -17,7 +17,7 @@ export interface TargetFlags {
 /** The sandbox's token would go to another host. */
 export class TokenKept extends Failure {}
 
-export interface Target {
+export interface ServiceTarget {
   /** Without a slash at the end. */
   readonly url: string;
   /** Secret. */
@@ -36,7 +36,7 @@ export function withTarget(command: Command): Command {
 }
 
 /** Throws a Failure when a value is missing and no running sandbox provides it, and when its token would go to another host. */
-export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = process.env): Target {
+export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = process.env): ServiceTarget {
   const { url, token, grpc } = flags;
   if (url !== undefined && !(/^https?:\/\/./.test(url) && URL.canParse(url))) {
     throw new Failure('--url must begin with http:// or https://, and name a host.', exitCodes.usage);
@@ -72,7 +72,7 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
 }
 
 /** Of a URL, or of host:port: neither on this host, nor an address of the sandbox itself. */
-function isForeign(address: string | undefined, { http, grpc, gateways }: ReadyLine): boolean {
+function isForeign(address: string | undefined, { http, grpc, gateways }: ReadyLineFacts): boolean {
   if (address === undefined) return false;
   const place = placeOf(address);
   const own = [http, grpc, ...gateways.flatMap((each) => [each.http, each.grpc])];

@@ -8,7 +8,7 @@ import { LiveWorld } from '../../clients/testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import { isDoorKind } from '../../scenarios/faults/vocabulary/kinds.ts';
+import { isApiServerKind } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { CustodyBook } from '../../scenarios/runner/custody-book.ts';
 import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import { runScenario } from '../../scenarios/runner/run.ts';
@@ -62,7 +62,7 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs, ...counts } = first.cluster;
   const { clusters = 1, gateways = 1, workers = 1, rate_limits: rateLimits } = counts;
-  const doorFaults = hasDoorFaults(first);
+  const doorFaults = hasApiServerFaults(first);
   const starting = startLiveProcess({
     environment: testVariables({
       ...{ nodes, clusters, partialTimeoutMs, nodesWaitMs, gateways, workers, rateLimits, doorFaults },
@@ -118,13 +118,18 @@ function ownToken(url: string, dataDir: string | undefined): string {
 }
 
 /** The API addresses of a sandbox that was started for the scenario, and its token. Secret. */
-export interface Doors {
+export interface SandboxAddresses {
   readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
   readonly token: string;
 }
 
 /** Runs one scenario on a sandbox, and heals it afterwards. `doors`: only the HTTP address of `api` by default. */
-export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string, doors?: Doors): Promise<Run> {
+export async function runOn(
+  api: SandboxApi,
+  scenario: CheckedScenario,
+  flags: string,
+  doors?: SandboxAddresses,
+): Promise<Run> {
   const found = (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
   const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
   const nodes = found.length / clusters;
@@ -225,8 +230,8 @@ function callsGrpc({ clients }: CheckedScenario): boolean {
     .some((step) => 'transport' in step && step.transport === 'grpc');
 }
 
-function hasDoorFaults(scenario: CheckedScenario): boolean {
-  return faultsOf(scenario).some(({ fault }) => isDoorKind(fault));
+function hasApiServerFaults(scenario: CheckedScenario): boolean {
+  return faultsOf(scenario).some(({ fault }) => isApiServerKind(fault));
 }
 
 /** Its initial faults, and the faults that its steps inject. */
@@ -254,7 +259,7 @@ function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly Chec
     const { nodes, clusters = 1, partial_timeout_ms, nodes_wait_ms, gateways = 1, workers = 1 } = scenario.cluster;
     const limits = JSON.stringify(scenario.cluster.rate_limits);
     const counts = [clusters, nodes, partial_timeout_ms, nodes_wait_ms, gateways, workers, limits];
-    const key = [...counts, hasDoorFaults(scenario)].join(' ');
+    const key = [...counts, hasApiServerFaults(scenario)].join(' ');
     groups.set(key, [...(groups.get(key) ?? []), scenario]);
   }
   return [...groups.values()];

@@ -38,10 +38,10 @@ export interface Ready {
 }
 
 /** The line for tools, and the content of `run/ready.json` while the cluster runs. */
-export type ReadyLine = ReturnType<typeof readyLine>;
+export type ReadyLineFacts = ReturnType<typeof readyLine>;
 
 /** `stop`: the way to stop it, e.g. "Ctrl-C". */
-export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow }: Screen): string[] {
+export function bannerLines(ready: ReadyLineFacts, stop: string, { dim, bold, yellow }: Screen): string[] {
   const row = (name: string, value: string) => `  ${dim(name.padEnd(rowNameWidth))} ${value}`;
   const lines = ['', bold(`signmesh is ready (${duration(ready.took_ms)}). ${stop} stops it.`), ''];
   lines.push(row('REST', `${ready.http} (every operation: ${ready.http}/v1/docs)`));
@@ -70,7 +70,7 @@ export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow 
 }
 
 function dataRow(
-  { data_dir: folder, state_file: file }: ReadyLine,
+  { data_dir: folder, state_file: file }: ReadyLineFacts,
   row: (name: string, value: string) => string,
 ): string {
   if (folder !== null) return row('data and logs', folder);

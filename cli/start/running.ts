@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';
 import { isRunning, type ProcessIdentity, readRecord } from '../common/process-identity.ts';
-import type { ReadyLine } from './banner.ts';
+import type { ReadyLineFacts } from './banner.ts';
 
 export interface RunningCluster {
   /** `signmesh up` itself. */
   readonly up: ProcessIdentity;
   /** undefined: it is still starting. */
-  readonly ready: ReadyLine | undefined;
+  readonly ready: ReadyLineFacts | undefined;
 }
 
 export interface ProcessRecord {
@@ -36,12 +36,12 @@ export function runningCluster(dataDir: string): RunningCluster | undefined {
 }
 
 /** Of the last start, also when it has ended. */
-export function readReady(dataDir: string): ReadyLine | undefined {
+export function readReady(dataDir: string): ReadyLineFacts | undefined {
   const path = readyFile(dataDir);
   const text = readIfThere(path);
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as ReadyLine;
+    return JSON.parse(text) as ReadyLineFacts;
   } catch (error) {
     throw new Failure(`${path} is damaged: ${errorText(error)}`);
   }

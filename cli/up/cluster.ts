@@ -30,10 +30,10 @@ const stopGraceMs = 5000;
 const nodeFlags = ['--max-semi-space-size=2', '--heap-growing-percent=10', '--single-threaded-gc'];
 const nodeMemory = { MALLOC_ARENA_MAX: '1' };
 
-export interface ClusterOptions {
+export interface UpClusterOptions {
   readonly dataDir: string;
   /** By number, from 1. */
-  readonly clusters: readonly OneCluster[];
+  readonly clusters: readonly ClusterToStart[];
   /** Nodes of a cluster that share a process. */
   readonly nodesPerProcess: number;
   readonly gateways: number;
@@ -42,7 +42,7 @@ export interface ClusterOptions {
   readonly httpPort: number;
   readonly grpcPort: number;
   /** Whether callers reach the first gateway through proxies: then it listens on any ports of loopback. */
-  readonly hasDoors: boolean;
+  readonly hasProxiedServers: boolean;
   /** Ports that no process may choose; those of gateways are added once they are known. */
   readonly reservedPorts: Set<number>;
   readonly redis: { readonly url: string } | PrivateRedis;
@@ -58,7 +58,7 @@ export interface ClusterOptions {
   readonly onCoordinatorMoved?: (cluster: number) => void;
 }
 
-export interface OneCluster {
+export interface ClusterToStart {
   readonly number: number;
   readonly nodes: number;
   /** 0: any. */
@@ -72,7 +72,7 @@ const httpVariable = 'SIGNMESH_HTTP_PORT';
 const grpcVariable = 'SIGNMESH_GRPC_PORT';
 
 export class Cluster {
-  readonly #options: ClusterOptions;
+  readonly #options: UpClusterOptions;
   readonly #redis: readonly Member[];
   readonly #coordinators: readonly Member[];
   readonly #nodes: readonly Member[];
@@ -89,7 +89,7 @@ export class Cluster {
   /** The clock offset of a process, by its name in faults; read at each of its starts. */
   readonly clocks = new Map<string, number>();
 
-  constructor(options: ClusterOptions) {
+  constructor(options: UpClusterOptions) {
     this.#options = options;
     const { clusters, nodesPerProcess, say, redis } = options;
     this.broken = new Promise((_, reject) => {
@@ -152,10 +152,10 @@ export class Cluster {
   }
 
   #gateway(index: number): Member {
-    const { clusters, redis, httpPort, grpcPort, hasDoors } = this.#options;
-    const isBehindDoors = hasDoors && index === 0;
+    const { clusters, redis, httpPort, grpcPort, hasProxiedServers } = this.#options;
+    const isBehindProxies = hasProxiedServers && index === 0;
     const portOf = (first: number): ChildPort =>
-      isBehindDoors ? { configured: 0 } : { configured: first === 0 ? 0 : first + index, isAnnounced: true };
+      isBehindProxies ? { configured: 0 } : { configured: first === 0 ? 0 : first + index, isAnnounced: true };
     return this.#role({
       name: numbered('gateway', index),
       processes: ['gateway'],
@@ -164,7 +164,7 @@ export class Cluster {
       environment: () => ({
         REDIS_URL: redis.url,
         SIGNMESH_COORDINATOR_URL: clusters.map(({ number }) => this.#urlForPeers(number)).join(','),
-        ...(isBehindDoors && { SIGNMESH_HTTP_HOST: '127.0.0.1', SIGNMESH_GRPC_HOST: '127.0.0.1' }),
+        ...(isBehindProxies && { SIGNMESH_HTTP_HOST: '127.0.0.1', SIGNMESH_GRPC_HOST: '127.0.0.1' }),
       }),
     });
   }

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes } from '../common/failure.ts';
 import { makeDataDirectory } from '../common/files.ts';
 import { commandName } from '../common/invocation.ts';
-import { bannerLines, type ReadyLine } from '../start/banner.ts';
+import { bannerLines, type ReadyLineFacts } from '../start/banner.ts';
 import { Screen } from '../start/screen.ts';
 import { earlierLog } from './child-log.ts';
 
@@ -44,7 +44,7 @@ export async function detach({ dataDir, args, json, colour }: DetachOptions): Pr
   try {
     const outcome = await readyOrEnd(up, () => said.show());
     if (typeof outcome === 'number') return outcome;
-    const ready = JSON.parse(outcome) as ReadyLine;
+    const ready = JSON.parse(outcome) as ReadyLineFacts;
     const screen = new Screen({ stream: process.stdout, terminal: false, colour });
     if (json) process.stdout.write(`${outcome}\n`);
     else for (const line of bannerLines(ready, `"${commandName()} stop"`, screen)) screen.line(line);

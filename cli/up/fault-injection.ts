@@ -10,18 +10,18 @@ import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
 import { isNode } from '../../scenarios/faults/cluster-names.ts';
 import { faultEngine } from '../../scenarios/faults/engine.ts';
-import type { VendorConduct } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { VendorFaultConduct } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { FaultInjector, type FaultInjectorOptions } from '../../scenarios/injection/fault-injector.ts';
 import { type Injector, ManyInjectors, processesIn } from '../../scenarios/injection/many-clusters.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../scenarios/injection/ports.ts';
 import { nowMs } from '../../scenarios/injection/real-time.ts';
-import { Recorder } from '../../scenarios/injection/recorder.ts';
+import { FrameRecorder } from '../../scenarios/injection/recorder.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { isControlRequest, SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
 import { storedClocks } from '../cluster-files/stored-clocks.ts';
 import type { Cluster } from './cluster.ts';
-import { Processes } from './process-control.ts';
+import { UpProcesses } from './process-control.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 export interface LivePlaneOptions {
@@ -35,7 +35,7 @@ export interface LivePlaneOptions {
   readonly redisUrl: () => string;
   readonly ownsRedis: boolean;
   /** The simulated vendor, once it runs. */
-  readonly vendor: () => { behave(conduct: VendorConduct | undefined): void } | undefined;
+  readonly vendor: () => { behave(conduct: VendorFaultConduct | undefined): void } | undefined;
   readonly doors: FaultInjectorOptions['doors'];
   readonly say: (line: string) => void;
 }
@@ -47,7 +47,7 @@ export class LiveFaultInjection {
   readonly #options: LivePlaneOptions;
   readonly #injectors: readonly FaultInjector[];
   readonly #all: Injector;
-  #processes: Processes | undefined;
+  #processes: UpProcesses | undefined;
   #control: SandboxController | undefined;
   #stopping = false;
 
@@ -56,7 +56,7 @@ export class LiveFaultInjection {
     const recording = new Recording();
     const beganMs = nowMs();
     this.#injectors = options.rosters.map((roster, index) =>
-      this.#injectorOf(roster, new Recorder(recording, index + 1, beganMs)),
+      this.#injectorOf(roster, new FrameRecorder(recording, index + 1, beganMs)),
     );
     const [only] = this.#injectors;
     this.#all = this.#injectors.length === 1 && only !== undefined ? only : new ManyInjectors(this.#injectors);
@@ -77,7 +77,7 @@ export class LiveFaultInjection {
     this.#injectors[cluster - 1]?.coordinatorMoved();
   }
 
-  #injectorOf(roster: Roster, recorder: Recorder): FaultInjector {
+  #injectorOf(roster: Roster, recorder: FrameRecorder): FaultInjector {
     const { dataDir, say, ownsRedis, redisUrl, doors, coordinatorUrl, reservedPorts } = this.#options;
     const { number = firstCluster } = roster;
     const folder = clusterFolder(dataDir, number);
@@ -117,8 +117,8 @@ export class LiveFaultInjection {
   }
 
   /** `snapshots`: made over the processes; undefined without a private Redis. */
-  govern(cluster: Cluster, snapshots: (processes: Processes) => SnapshotControl | undefined): Processes {
-    const processes = new Processes(this.#options.dataDir, cluster.members, cluster.clocks, {
+  govern(cluster: Cluster, snapshots: (processes: UpProcesses) => SnapshotControl | undefined): UpProcesses {
+    const processes = new UpProcesses(this.#options.dataDir, cluster.members, cluster.clocks, {
       changed: (process, what, why) => this.#changed(process, what, why),
       message: (child, message) => this.#answer(child, message),
     });
@@ -161,7 +161,7 @@ export class LiveFaultInjection {
 
   /** The children exist before the first order: orders come from faults that the gateway arms. */
   #later(): ProcessControl {
-    const there = (): Processes => {
+    const there = (): UpProcesses => {
       if (this.#processes === undefined) throw new Error('the cluster does not run yet');
       return this.#processes;
     };

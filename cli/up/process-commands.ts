@@ -1,5 +1,5 @@
 /** Orders to a role process over its channel, and its answers. */
-import { isDoneMessage, type Order, type OrderMessage } from '../common/channel.ts';
+import { isDoneMessage, type OrderMessage, type ProcessOrder } from '../common/channel.ts';
 import { Failure } from '../common/failure.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
@@ -13,7 +13,7 @@ export class Orders {
   #lastId = 0;
 
   /** Resolves when the child has done it; rejects when it failed, has ended, or does not answer in time. */
-  give(child: SupervisedChild, order: Order, withinMs: number): Promise<void> {
+  give(child: SupervisedChild, order: ProcessOrder, withinMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
       const id = this.#lastId;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
 import { clusterFolder } from '../cluster-files/cluster-material.ts';
-import { clockOffsetVariable, type Order } from '../common/channel.ts';
+import { clockOffsetVariable, type ProcessOrder } from '../common/channel.ts';
 import { Orders } from './process-commands.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
@@ -27,7 +27,7 @@ export interface ProcessWatcher {
 const orderWithinMs = 5000;
 const restartGraceMs = 5000;
 
-export class Processes implements ProcessControl {
+export class UpProcesses implements ProcessControl {
   readonly #dataDir: string;
   readonly #watcher: ProcessWatcher;
   readonly #orders = new Orders();
@@ -98,7 +98,7 @@ export class Processes implements ProcessControl {
   }
 
   /** Rejects when the child is down, does not answer, or failed. */
-  order(child: SupervisedChild, order: Order, withinMs = orderWithinMs): Promise<void> {
+  order(child: SupervisedChild, order: ProcessOrder, withinMs = orderWithinMs): Promise<void> {
     return this.#orders.give(child, order, withinMs);
   }
 

@@ -17,9 +17,16 @@ import { ControlError, type SnapshotStatus } from '../../scenarios/faults/contro
 import type { SnapshotControl } from '../../scenarios/injection/ports.ts';
 import { dataFormat, firstSealedFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';
-import { nodeFolder, type Processes, storeFolder } from './process-control.ts';
+import { nodeFolder, storeFolder, type UpProcesses } from './process-control.ts';
 import { dumpRedis } from './redis-state.ts';
-import { DamagedSnapshot, digestOf, prepareChange, redisFile, snapshotsFolder, type Target } from './state-change.ts';
+import {
+  DamagedSnapshot,
+  digestOf,
+  prepareChange,
+  redisFile,
+  type StateTarget,
+  snapshotsFolder,
+} from './state-change.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 export interface SnapshotOptions {
@@ -27,7 +34,7 @@ export interface SnapshotOptions {
   /** By their fault names. */
   readonly nodes: readonly string[];
   readonly redisUrl: string;
-  readonly processes: Processes;
+  readonly processes: UpProcesses;
   /** Resolves when every node and the gateway have their link again. */
   readonly untilLinked: () => Promise<void>;
   readonly makeReadyKeys: () => Promise<unknown>;
@@ -118,7 +125,7 @@ export class Snapshots implements SnapshotControl {
     await this.#options.makeReadyKeys();
   }
 
-  async #becomes(target: Target): Promise<void> {
+  async #becomes(target: StateTarget): Promise<void> {
     const change = await prepareChange(this.#options, target).catch((error: unknown) => {
       if (error instanceof DamagedSnapshot) throw new ControlError({ code: 'conflict', message: error.message });
       throw error;

@@ -20,7 +20,7 @@ export interface StatePlace {
 }
 
 /** The new state; null: as after the first start. */
-export type Target = {
+export type StateTarget = {
   readonly id: string;
   readonly digest: string;
   /** Its records are of a version without MACs, and get theirs. */
@@ -60,7 +60,7 @@ export function digestOf(folder: string): string {
 }
 
 /** Throws DamagedSnapshot. When it rejects, nothing has changed. */
-export async function prepareChange(place: StatePlace, target: Target): Promise<StateChange> {
+export async function prepareChange(place: StatePlace, target: StateTarget): Promise<StateChange> {
   const { dataDir, redisUrl } = place;
   const { nodes } = place;
   const discard = () => discardNext(place);
@@ -104,7 +104,7 @@ export async function completeChange(place: StatePlace, say: (line: string) => v
     discardNext(place);
     return;
   }
-  const { target } = JSON.parse(text) as { readonly target: Target };
+  const { target } = JSON.parse(text) as { readonly target: StateTarget };
   say(
     target === null
       ? 'a reset was interrupted; completing it'

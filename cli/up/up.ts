@@ -92,7 +92,7 @@ class Run {
   #injector: LiveFaultInjection | undefined;
   #vendor: SimulatedVendor | undefined;
   /** Of the proxies before the first gateway; undefined: callers go to it directly. */
-  #doorPorts: { readonly http: number; readonly grpc: number } | undefined;
+  #apiServerPorts: { readonly http: number; readonly grpc: number } | undefined;
   #lock: Lock | undefined;
   #askedToStopAtMs: number | undefined;
   #stopping = false;
@@ -268,7 +268,7 @@ class Run {
       throw listener === undefined ? error : listenFailure(listener, error);
     });
     const [http, grpc] = proxies?.doors ?? [];
-    this.#doorPorts = http !== undefined && grpc !== undefined ? { http, grpc } : undefined;
+    this.#apiServerPorts = http !== undefined && grpc !== undefined ? { http, grpc } : undefined;
     for (const port of proxies?.doors ?? []) reservedPorts.add(port);
     const nodes = rosters.flatMap(({ number = firstCluster, nodes }) =>
       nodes.map(({ id }) => processIn(number, `node/${id}`)),
@@ -287,7 +287,7 @@ class Run {
       workers,
       httpPort: settings.SIGNMESH_HTTP_PORT,
       grpcPort: settings.SIGNMESH_GRPC_PORT,
-      hasDoors: doors !== undefined,
+      hasProxiedServers: doors !== undefined,
       reservedPorts,
       redis: redis ?? { url: settings.REDIS_URL ?? '' },
       environment,
@@ -469,7 +469,7 @@ class Run {
   #gatewayAddress(index: number): { readonly http: string; readonly grpc: string } {
     const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost } = this.#options.settings;
     const own = this.#cluster?.gatewayPorts(index);
-    const ports = index === 0 ? (this.#doorPorts ?? own) : own;
+    const ports = index === 0 ? (this.#apiServerPorts ?? own) : own;
     return { http: `http://${reachable(httpHost)}:${ports?.http}`, grpc: `${reachable(grpcHost)}:${ports?.grpc}` };
   }
 }

@@ -2,7 +2,7 @@
  * A private sandbox for a test, a benchmark or the demo: `signmesh up` with a data directory and a Redis that no other process
  * uses, on any free ports. `stop` ends it; it also ends by itself when this process dies.
  */
-import type { RateLimits } from '../../scenarios/runner/format.ts';
+import type { ScenarioRateLimits } from '../../scenarios/runner/format.ts';
 import { makeOwnFolder } from './own-folder.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { UpProcess, upCommand } from './up-process.ts';
@@ -37,7 +37,7 @@ export interface TestSettings {
   readonly gateways?: number;
   readonly workers?: number;
   /** Calls of a tenant in ten seconds, by class; unlimited by default. */
-  readonly rateLimits?: RateLimits | undefined;
+  readonly rateLimits?: ScenarioRateLimits | undefined;
   /** Whether faults can target the API server of its gateway. */
   readonly doorFaults?: boolean;
 }
@@ -67,7 +67,7 @@ export function testVariables(settings: TestSettings): Variables {
   };
 }
 
-function rateLimitVariables(limits: RateLimits | undefined): Variables {
+function rateLimitVariables(limits: ScenarioRateLimits | undefined): Variables {
   if (limits === undefined) return { SIGNMESH_RATE_LIMIT: 'off' };
   const names = Object.entries(limits).map(([name, calls]) => [
     `SIGNMESH_RATE_LIMIT_${name.toUpperCase()}`,

@@ -16,7 +16,14 @@ import type { Checker, Observation } from '../../simulation/cluster/observation.
 import type { Violation } from '../../simulation/cluster/violation.ts';
 import { callOverApi, previewOverApi } from './api-calls.ts';
 import { GrpcCaller } from './grpc-caller.ts';
-import { ApiError, type EventView, type FaultView, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';
+import {
+  ApiError,
+  type FaultView,
+  loggedEvent,
+  type SandboxApi,
+  type SandboxEventView,
+  sessionFacts,
+} from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 import type { OpenReceiver } from './webhooks.ts';
 
@@ -266,10 +273,10 @@ export class LiveWorld implements ScenarioWorld {
     wait: ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(undefined), ms)),
     events: async () => {
       const path = `/v1/events?limit=100&created_after=${encodeURIComponent(this.#since)}`;
-      const events: EventView[] = [];
+      const events: SandboxEventView[] = [];
       for (let cursor = ''; ; ) {
         const page = await this.#insist(() =>
-          this.#api.request<{ events: readonly EventView[]; has_more: boolean; next_cursor: string | null }>(
+          this.#api.request<{ events: readonly SandboxEventView[]; has_more: boolean; next_cursor: string | null }>(
             'GET',
             cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`,
           ),
@@ -385,7 +392,7 @@ export class LiveWorld implements ScenarioWorld {
     }
   }
 
-  #logged(view: EventView): LoggedEvent {
+  #logged(view: SandboxEventView): LoggedEvent {
     const event = loggedEvent(view);
     if (!this.#seenEvents.has(event.id)) {
       this.#seenEvents.add(event.id);

@@ -87,7 +87,7 @@ export interface SessionView {
   readonly chain_code: string | null;
 }
 
-export interface EventView {
+export interface SandboxEventView {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
@@ -254,11 +254,11 @@ export class SandboxApi {
   }
 
   /** Every event of the tenant after a sequence, oldest first. */
-  async events(afterSequence: number): Promise<readonly EventView[]> {
-    const events: EventView[] = [];
+  async events(afterSequence: number): Promise<readonly SandboxEventView[]> {
+    const events: SandboxEventView[] = [];
     for (let after = afterSequence; ; ) {
       const path = `/v1/events?after_sequence=${after}&limit=100`;
-      const page = await this.request<{ events: readonly EventView[]; has_more: boolean }>('GET', path);
+      const page = await this.request<{ events: readonly SandboxEventView[]; has_more: boolean }>('GET', path);
       events.push(...page.events);
       const last = page.events.at(-1);
       if (!page.has_more || last === undefined) return events;
@@ -373,7 +373,7 @@ export function sessionFacts(found: SessionView): SessionFacts {
 }
 
 /** As scenarios and tests see an event. */
-export function loggedEvent(view: EventView): LoggedEvent {
+export function loggedEvent(view: SandboxEventView): LoggedEvent {
   return {
     id: view.id,
     type: view.type,

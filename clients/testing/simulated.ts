@@ -11,7 +11,7 @@ import { RunCheckers } from '../../scenarios/runner/run-checkers.ts';
 import { simulatedWorld } from '../../scenarios/runner/simulated-world.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
 import { CustodyWorld } from '../../simulation/service/custody-world.ts';
-import type { Received } from '../../simulation/service/receivers.ts';
+import type { DeliveredRequest } from '../../simulation/service/receivers.ts';
 import { TestCluster } from './cluster.ts';
 import type { TokenOptions } from './cluster-ports.ts';
 import { DrivenWorld } from './driven-world.ts';
@@ -59,7 +59,7 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
     observe: (observation, cluster) => checkers?.observe(cluster, observation),
   });
   const { cluster } = world;
-  const delivered = ({ body, status }: Received) => {
+  const delivered = ({ body, status }: DeliveredRequest) => {
     const { id, type, resource } = JSON.parse(body) as { id: string; type: string; resource: { id: string } };
     const text = `${type}: ${status === 0 ? 'the connection was cut' : status}`;
     events.push({ kind: 'delivery', atMs: cluster.scenarioMs, event: id, session: resource.id, status, text });

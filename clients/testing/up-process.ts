@@ -18,7 +18,7 @@ export interface Place {
   readonly grpcPort?: number;
 }
 
-export interface UpOptions {
+export interface UpProcessOptions {
   /** Variables (docs/configuration.md) over those of this process. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
   /** Program and arguments. `node cli/signmesh.mjs up --json --no-embedded`. */
@@ -44,7 +44,7 @@ export class UpProcess {
   output = '';
   #wake: () => void = () => undefined;
 
-  constructor(place: Place, { environment = {}, command = upCommand(), onOutput }: UpOptions = {}) {
+  constructor(place: Place, { environment = {}, command = upCommand(), onOutput }: UpProcessOptions = {}) {
     const [program, ...args] = command;
     this.child = spawn(program!, args, {
       env: { ...environmentOf(place), ...environment },

@@ -1,6 +1,6 @@
 /** Receivers of webhooks in virtual time: the world waits while code of the test answers. */
 import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
-import type { Received } from '../../simulation/service/receivers.ts';
+import type { DeliveredRequest } from '../../simulation/service/receivers.ts';
 import type { VirtualDriver } from './virtual-driver.ts';
 import { type OpenReceiver, type ReceivedRequest, respondWith } from './webhooks.ts';
 
@@ -8,7 +8,7 @@ import { type OpenReceiver, type ReceivedRequest, respondWith } from './webhooks
 export function virtualReceivers(
   world: CustodyWorld,
   driver: VirtualDriver,
-  told: (received: Received) => void,
+  told: (received: DeliveredRequest) => void,
 ): OpenReceiver {
   const { receivers } = world;
   const hearing = new Map<string, (request: ReceivedRequest) => void>();

@@ -17,14 +17,14 @@ export interface ReceivedEvent {
 }
 
 /** A status; `never`: no answer; `reset`: the connection is cut. */
-export type ReceiverAnswer = number | 'never' | 'reset';
+export type WebhookReceiverAnswer = number | 'never' | 'reset';
 
 export class WebhookReceiver {
   readonly received: ReceivedEvent[] = [];
   readonly #server: Server;
   #behaviour: ReceiverBehaviour | undefined;
   /** By the receiver's name. */
-  readonly #answers = new Map<string, ReceiverAnswer[]>();
+  readonly #answers = new Map<string, WebhookReceiverAnswer[]>();
 
   private constructor(hears: (request: ReceivedRequest, failure?: unknown) => void, respond: Respond | undefined) {
     this.#server = createServer((request, response) => {
@@ -73,7 +73,7 @@ export class WebhookReceiver {
   }
 
   /** Sets the answers of the receiver of this name to its next requests, in turn; the last one repeats. */
-  answer(name: string, answers: readonly ReceiverAnswer[]): void {
+  answer(name: string, answers: readonly WebhookReceiverAnswer[]): void {
     this.#answers.set(name, [...answers]);
   }
 

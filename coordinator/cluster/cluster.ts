@@ -31,10 +31,10 @@ import {
 } from '../contract/messages.ts';
 import {
   awaited,
+  type CommitmentPools,
   depth,
   drop,
   forgotten,
-  type NoncePools,
   noNoncePools,
   put,
   resetAwaited,
@@ -83,7 +83,7 @@ export interface ClusterConfig {
 interface ClusterState {
   readonly ready: Map<number, { readonly boot: string }>;
   readonly gateways: Set<Address>;
-  readonly pools: NoncePools;
+  readonly pools: CommitmentPools;
   /** One pending draw a session, oldest first. */
   readonly draws: ShortLivedMap<Address, Draw>;
   readonly watchers: Set<Address>;

@@ -29,7 +29,7 @@ interface Pool {
   batch: number;
 }
 
-export interface NoncePools {
+export interface CommitmentPools {
   readonly batchFirst: number;
   readonly pools: Map<string, Pool>;
   /** The highest number that came in, by pool. */
@@ -37,25 +37,25 @@ export interface NoncePools {
 }
 
 /** @param first in place of `batchFirst`: at least 1 */
-export function noNoncePools(first: number = batchFirst): NoncePools {
+export function noNoncePools(first: number = batchFirst): CommitmentPools {
   return { batchFirst: first, pools: new Map(), highest: new Map() };
 }
 
-export function depth(state: NoncePools, scheme: Scheme, nodeId: number): number {
+export function depth(state: CommitmentPools, scheme: Scheme, nodeId: number): number {
   return state.pools.get(poolKey(scheme, nodeId))?.nonces.length ?? 0;
 }
 
-export function take(state: NoncePools, scheme: Scheme, nodeId: number): DrawnNonce | undefined {
+export function take(state: CommitmentPools, scheme: Scheme, nodeId: number): DrawnNonce | undefined {
   return state.pools.get(poolKey(scheme, nodeId))?.nonces.shift();
 }
 
 /** Nonces that this node was asked for and has not dealt yet. */
-export function awaited(state: NoncePools, scheme: Scheme, nodeId: number): number {
+export function awaited(state: CommitmentPools, scheme: Scheme, nodeId: number): number {
   return state.pools.get(poolKey(scheme, nodeId))?.awaited ?? 0;
 }
 
 /** One batch; nonces beyond the requested number are ignored. */
-export function put(state: NoncePools, scheme: Scheme, nodeId: number, nonces: readonly DrawnNonce[]): void {
+export function put(state: CommitmentPools, scheme: Scheme, nodeId: number, nonces: readonly DrawnNonce[]): void {
   const pool = poolOf(state, scheme, nodeId);
   const wanted = nonces.slice(0, pool.awaited);
   pool.awaited -= wanted.length;
@@ -80,7 +80,7 @@ function beginBatch(pool: Pool, number: bigint): void {
 }
 
 /** The node no longer knows this nonce of its present boot, nor its earlier ones. */
-export function forgotten(state: NoncePools, scheme: Scheme, nodeId: number, number: bigint): void {
+export function forgotten(state: CommitmentPools, scheme: Scheme, nodeId: number, number: bigint): void {
   const pool = poolOf(state, scheme, nodeId);
   const next = pool.begins.find((begin) => begin > number);
   const kept = next === undefined ? [] : pool.nonces.filter((nonce) => nonce.number >= next);
@@ -89,7 +89,7 @@ export function forgotten(state: NoncePools, scheme: Scheme, nodeId: number, num
 }
 
 /** How many nonces to request from this node now; they count as requested. 0: the pool is full enough. */
-export function shortage(state: NoncePools, scheme: Scheme, nodeId: number): number {
+export function shortage(state: CommitmentPools, scheme: Scheme, nodeId: number): number {
   const pool = poolOf(state, scheme, nodeId);
   if (pool.awaited > 0 || pool.nonces.length > pool.batch / 2) return 0;
   if (pool.nonces.length < pool.batch / 8) pool.batch = Math.min(batchMax, pool.batch * 2);
@@ -98,16 +98,16 @@ export function shortage(state: NoncePools, scheme: Scheme, nodeId: number): num
 }
 
 /** Allows another request to every node, also to one whose answer is outstanding. */
-export function resetAwaited(state: NoncePools): void {
+export function resetAwaited(state: CommitmentPools): void {
   for (const pool of state.pools.values()) pool.awaited = 0;
 }
 
 /** Drops all nonces of a node. */
-export function drop(state: NoncePools, nodeId: number): void {
+export function drop(state: CommitmentPools, nodeId: number): void {
   for (const key of [...state.pools.keys()]) if (key.endsWith(`/${nodeId}`)) state.pools.delete(key);
 }
 
-function poolOf(state: NoncePools, scheme: Scheme, nodeId: number): Pool {
+function poolOf(state: CommitmentPools, scheme: Scheme, nodeId: number): Pool {
   const key = poolKey(scheme, nodeId);
   let pool = state.pools.get(key);
   if (!pool) {

@@ -8,7 +8,7 @@ import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
 import type { SessionPageQuery, SessionPlace } from '../../proto/session-list.ts';
 import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import type { Answer } from './answers.ts';
+import type { CallAnswer } from './answers.ts';
 import type { KeyRecord, SessionRecord } from './record.ts';
 
 /** Calls that a session answers, by the case of the wire's oneof. */
@@ -53,7 +53,7 @@ export interface CallFacts {
   /** Under an idempotency key: names the request, as base64; else empty. */
   readonly requestDigest: string;
   /** The fault that call-router.ts found in the call: its session changes nothing, and adds its checkpoint to the answer. */
-  readonly fault: Answer | undefined;
+  readonly fault: CallAnswer | undefined;
 }
 
 /** The wallet service's request to close a key; it has no session. */
@@ -288,7 +288,7 @@ export function readingAddress({ gateway, callId }: CallFacts): Address {
 }
 
 /** The actor that closes a key; or, with `revokeOnly`, ends its clients' sessions. */
-export function finalizingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
+export function keyClosingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
   return `${revokeOnly ? 'revoking' : 'closing'}/${tenant}/${keyId}`;
 }
 
@@ -334,6 +334,6 @@ export function readSessionPageKey(text: string): SessionPageQuery {
   return JSON.parse(text) as SessionPageQuery;
 }
 
-export function keyKey(tenant: string, keyId: string): string {
+export function keyRecordKey(tenant: string, keyId: string): string {
   return `key/${tenant}/${keyId}`;
 }

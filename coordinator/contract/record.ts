@@ -109,7 +109,7 @@ export interface SigningRecord {
   readonly policyApprovalTokenSha256: string;
   readonly witnessSha256: string;
   /** The order that nodes require; a completed session drops it. */
-  readonly order?: OrderRecord | undefined;
+  readonly order?: GatewayOrderRecord | undefined;
   /** The highest attempt at the time of the last change. */
   readonly attempt: number;
   /** Nodes whose partial the session has acknowledged to a caller. */
@@ -131,7 +131,7 @@ export interface SigningRecord {
 }
 
 /** A gateway's order; the facts hold its content. */
-export interface OrderRecord {
+export interface GatewayOrderRecord {
   readonly expiresMs: number;
   readonly needsWitness: boolean;
   /** Base64, 16 bytes for each node of the roster, ascending. */
@@ -202,7 +202,7 @@ export interface Moment {
   readonly random: (length: number) => Uint8Array;
 }
 
-export interface Outcome {
+export interface SessionOutcome {
   readonly state: SessionState;
   readonly reasonCode: ReasonCode;
   readonly message: string;
@@ -255,7 +255,7 @@ export function isRepeat({ answered }: SessionRecord, { requestDigest }: { reado
 /** The next epoch in another state of the table, with changes of the ceremony if any. */
 export function advance<C extends SessionRecord['ceremony']>(
   record: SessionOf<C>,
-  outcome: Outcome,
+  outcome: SessionOutcome,
   moment: Moment,
   changes: Partial<C> = {},
 ): SessionOf<C> {
@@ -278,7 +278,7 @@ function next<C extends SessionRecord['ceremony']>(
   record: SessionOf<C>,
   moment: Moment,
   changes: Partial<C>,
-  outcome: Partial<Outcome>,
+  outcome: Partial<SessionOutcome>,
 ): SessionOf<C> {
   return {
     tenant: record.tenant,

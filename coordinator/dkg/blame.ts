@@ -27,7 +27,7 @@ import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/message-text.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
-import { type DkgTurn, isClientSupplied, nodeIds, sortedPairs, suppliedOpening, termsOf } from './state.ts';
+import { type DkgSessionStep, isClientSupplied, nodeIds, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
 export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
@@ -35,7 +35,7 @@ export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
 }
 
 /** The fault of an opening that came over its dealer's own link; undefined: it is valid. */
-export function openingFault(turn: DkgTurn, opening: DkgOpening): string | undefined {
+export function openingFault(turn: DkgSessionStep, opening: DkgOpening): string | undefined {
   switch (verifyOpening(termsOf(turn.state.record, turn.config), opening, identityOf(turn, opening.dealer))) {
     case undefined:
       return isUsableSealingKey(turn, opening.sealingKey) ? undefined : 'its sealing key is of small order';
@@ -47,7 +47,7 @@ export function openingFault(turn: DkgTurn, opening: DkgOpening): string | undef
 }
 
 /** An unusable sealing key would stop the dealers, and blame them. */
-function isUsableSealingKey(turn: DkgTurn, recipientPublicKey: Uint8Array): boolean {
+function isUsableSealingKey(turn: DkgSessionStep, recipientPublicKey: Uint8Array): boolean {
   const none = new Uint8Array(0);
   try {
     seal({ recipientPublicKey, plaintext: none, associatedData: none, random: turn.context.random });
@@ -59,7 +59,7 @@ function isUsableSealingKey(turn: DkgTurn, recipientPublicKey: Uint8Array): bool
 }
 
 /** Whether a result that came over a node's own link has that node's valid signature. */
-export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished): boolean {
+export function isOwnResult(turn: DkgSessionStep, nodeId: number, finished: DkgFinished): boolean {
   return (
     finished.nodeId === nodeId &&
     verifyFinished(termsOf(turn.state.record, turn.config), finished, identityOf(turn, nodeId))
@@ -70,7 +70,7 @@ export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished
  * The culprit when a recipient refuses a real dealer's share; undefined: nothing is provable. The coordinator has checked all
  * openings, so a recipient that complains about one is wrong.
  */
-export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdict): number | undefined {
+export function evaluateVerdict(turn: DkgSessionStep, recipient: number, verdict: DkgVerdict): number | undefined {
   const { record, work } = turn.state;
   const { dealer } = verdict;
   const dealerOpening = work.openings.get(dealer);
@@ -102,7 +102,7 @@ export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVe
 }
 
 /** Nodes whose result does not follow from the openings that they got. Empty: none, or those openings are unknown. */
-export function falseResults(turn: DkgTurn): number[] {
+export function falseResults(turn: DkgSessionStep): number[] {
   const { record, work } = turn.state;
   if (!work.sawAll || [...work.offered].some((dealer) => !isClientSupplied(record, dealer))) return [];
   const { curve, threshold, totalNodes, participants, played } = record.ceremony;
@@ -132,7 +132,7 @@ export function falseResults(turn: DkgTurn): number[] {
  * `stalledBy`: nodes that stopped it, without evidence against them.
  */
 export function failAttempt(
-  turn: DkgTurn,
+  turn: DkgSessionStep,
   culprits: readonly number[],
   detail: string,
   stalledBy: readonly number[] = [],
@@ -168,6 +168,6 @@ export function failAttempt(
 }
 
 /** Of a node of the session, which is in the roster. */
-export function identityOf(turn: DkgTurn, nodeId: number): Uint8Array {
+export function identityOf(turn: DkgSessionStep, nodeId: number): Uint8Array {
   return turn.config.roster.nodes[nodeId - 1]!.publicKey;
 }

@@ -13,7 +13,7 @@ import { validateCommitments, verifyShare } from '../../core/crypto/vss.ts';
 import { DkgShareExchangeRequestSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey } from '../../proto/key-schemes.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
-import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
 import type { ClientCall } from '../contract/messages.ts';
 import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen, isResumable } from '../contract/transitions.ts';
@@ -25,7 +25,7 @@ import { checkTerms, duplicate } from './initiation.ts';
 import { advanceDkg } from './round.ts';
 import {
   type DkgSession,
-  type DkgTurn,
+  type DkgSessionStep,
   type ExchangeCall,
   type InitiateDkgCall,
   isClientSupplied,
@@ -36,7 +36,7 @@ import {
 } from './state.ts';
 
 /** Handles the calls in the inbox, oldest first, until one changes the session or has to wait. */
-export function takeDkgCalls(turn: DkgTurn): void {
+export function takeDkgCalls(turn: DkgSessionStep): void {
   while (!turn.persisted) {
     const { work } = turn.state;
     const call = work.inbox[0];
@@ -55,7 +55,7 @@ export function takeDkgCalls(turn: DkgTurn): void {
   advanceDkg(turn);
 }
 
-function mustWait(turn: DkgTurn, call: ClientCall): boolean {
+function mustWait(turn: DkgSessionStep, call: ClientCall): boolean {
   const { jobs } = turn.state.work;
   if (call.fault || call.method !== 'exchangeDkgShares' || jobs.length === 0) return false;
   return suppliesShare(call) || jobs.some((job) => job.offer !== undefined);
@@ -65,7 +65,7 @@ function suppliesShare({ request }: ExchangeCall): boolean {
   return request.encryptedShare.length > 0 || request.commitments.length > 0;
 }
 
-function exchange(turn: DkgTurn, call: ExchangeCall): void {
+function exchange(turn: DkgSessionStep, call: ExchangeCall): void {
   const { record, work } = turn.state;
   const fault = shapeFault(turn, call) ?? (suppliesShare(call) ? offerFault(turn, call) : undefined);
   if (fault) {
@@ -97,7 +97,7 @@ function exchange(turn: DkgTurn, call: ExchangeCall): void {
 }
 
 /** The fault of the call itself. */
-function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
+function shapeFault(turn: DkgSessionStep, { request }: ExchangeCall): CallAnswer | undefined {
   const { record } = turn.state;
   const { threshold, curve } = record.ceremony;
   const ids = [
@@ -135,7 +135,7 @@ function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
 }
 
 /** A dealer is client-supplied or real from its first verified exchange, and always with the same commitments. */
-function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
+function offerFault(turn: DkgSessionStep, { request }: ExchangeCall): CallAnswer | undefined {
   const { record, work } = turn.state;
   if (isWalletKey(record.sessionId)) {
     return answer('CLIENT_DEALERS_NOT_ALLOWED', 'encrypted_share: the key of a wallet takes no client-supplied shares');
@@ -158,7 +158,7 @@ function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
 }
 
 /** If all dealers are client-supplied, nothing proves possession, and their sum may be no valid key. */
-function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint8Array[]): Answer | undefined {
+function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint8Array[]): CallAnswer | undefined {
   const { curve, threshold, totalNodes, participants, played } = record.ceremony;
   const commitmentsByDealer = nodeIds(record).map((id) =>
     id === dealer ? commitments : played[id]?.map((point) => Buffer.from(point, 'hex')),
@@ -174,7 +174,7 @@ function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint
 }
 
 /** The share of a pair in a session that no longer accepts shares: checked here, by the same equation. */
-function lateShareFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
+function lateShareFault(turn: DkgSessionStep, { request }: ExchangeCall): CallAnswer | undefined {
   const { curve } = turn.state.record.ceremony;
   const share = decodeShare(curve, request.encryptedShare);
   if (share !== undefined && verifyShare(curve, share, request.recipientNodeId, request.commitments)) return undefined;
@@ -183,7 +183,7 @@ function lateShareFault(turn: DkgTurn, { request }: ExchangeCall): Answer | unde
 }
 
 /** The whole round as one call, which resumes a failed session. Only the wallet service makes it, so it needs no token. */
-function makeKey(turn: DkgTurn, call: InitiateDkgCall): void {
+function makeKey(turn: DkgSessionStep, call: InitiateDkgCall): void {
   const { record, work } = turn.state;
   const checked = checkTerms(call, turn.config);
   if ('fault' in checked) {
@@ -200,7 +200,7 @@ function makeKey(turn: DkgTurn, call: InitiateDkgCall): void {
   exchange(turn, { ...call, method: 'exchangeDkgShares', request });
 }
 
-function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: 'resumeSession' }>): void {
+function resumeDkg(turn: DkgSessionStep, call: Extract<ClientCall, { method: 'resumeSession' }>): void {
   const { record } = turn.state;
   const fault = isRepeat(record, call)
     ? sessionAnswer(record)
@@ -214,7 +214,7 @@ function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: 'resumeSes
 }
 
 /** A failed session becomes RESUMED. */
-function goOn(turn: DkgTurn, call: ClientCall): void {
+function goOn(turn: DkgSessionStep, call: ClientCall): void {
   const { record, work } = turn.state;
   const next = {
     ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, {

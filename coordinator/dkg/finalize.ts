@@ -6,11 +6,11 @@ import { advance, type KeyRecord } from '../contract/record.ts';
 import { nodeList } from '../session/message-text.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { isComplete } from './own-shares.ts';
-import { type DkgSession, type DkgTurn, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
+import { type DkgSession, type DkgSessionStep, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
 
 /** Moves the session to another state. */
 export function finalizeDkg(
-  turn: DkgTurn,
+  turn: DkgSessionStep,
   record: DkgSession,
   more: { readonly key?: KeyRecord; readonly culprits?: readonly number[] } = {},
 ): void {
@@ -23,7 +23,7 @@ export function finalizeDkg(
 }
 
 /** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are handled afterwards. */
-export function expireDkg(turn: DkgTurn): boolean {
+export function expireDkg(turn: DkgSessionStep): boolean {
   const { record } = turn.state;
   if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
   finalizeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
@@ -35,7 +35,7 @@ export function expireDkg(turn: DkgTurn): boolean {
  * Abandons this attempt: its nodes delete the shares that they dealt and received, and store only the number of the attempt. An
  * unreachable node stores its record until a later attempt; a node whose key is final refuses.
  */
-export function discardAttempt(turn: DkgTurn, record: DkgSession): void {
+export function discardAttempt(turn: DkgSessionStep, record: DkgSession): void {
   const { tenant, sessionId: session, ceremony } = record;
   const about = { tenant, session, attempt: ceremony.attempt };
   for (const id of nodeIds(record)) {
@@ -45,7 +45,7 @@ export function discardAttempt(turn: DkgTurn, record: DkgSession): void {
 }
 
 /** The wait for nodes is over. */
-export function abandonDkg(turn: DkgTurn): void {
+export function abandonDkg(turn: DkgSessionStep): void {
   const { record, work } = turn.state;
   if (work.jobs.length === 0 || expireDkg(turn)) return;
   const asked = [...work.flights].map((flight) => Number(flight.split('/')[0]));
@@ -70,7 +70,7 @@ export function abandonDkg(turn: DkgTurn): void {
   );
 }
 
-function isWanted(turn: DkgTurn, id: number): boolean {
+function isWanted(turn: DkgSessionStep, id: number): boolean {
   const { work, record } = turn.state;
   if (isComplete(record, work)) return true;
   return work.jobs.some((job) => job.offer?.recipient === id || job.pairs.some((one) => one.includes(id)));

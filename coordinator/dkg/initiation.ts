@@ -9,7 +9,7 @@ import { newId } from '../../proto/ids.ts';
 import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts, sharingAtMaking } from '../../proto/key-schemes.ts';
 import { defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import { defaultSharing } from '../../proto/roster.ts';
-import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../contract/messages.ts';
 import { isRepeat, openRecord } from '../contract/record.ts';
@@ -20,21 +20,21 @@ import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { startIdle, tampered } from '../session/turn.ts';
 import { readPath } from '../signing/public.ts';
 import {
+  type DkgCeremonyState,
   type DkgSession,
-  type DkgState,
   type DkgStep,
   type DkgWork,
   type InitiateDkgCall,
   noDkgWork,
 } from './state.ts';
 
-type Opening = Extract<DkgState, { phase: 'opening' }>;
+type Opening = Extract<DkgCeremonyState, { phase: 'opening' }>;
 
 export function initiateDkg(call: InitiateDkgCall, context: Context, config: SessionConfig): DkgStep {
   const checked = checkTerms(call, config);
   if ('fault' in checked) {
     const proof = proofOf(call, checked.fault, undefined, config.resumeKey, context);
-    return { state: { phase: 'unborn', tampered: false }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
+    return { state: { phase: 'notCreated', tampered: false }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
   }
   const { totalNodes } = checked.terms;
   const spare = totalNodes < config.roster.nodes.length;
@@ -73,7 +73,7 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
 }
 
 /** A shared key may serve several types: its session names the first of the enum. */
-function keystoreAtMaking({ scheme = '' }: Terms): KeystoreType {
+function keystoreAtMaking({ scheme = '' }: DkgInitiationTerms): KeystoreType {
   return scheme === '' || isSharedKey(scheme) ? KeystoreType.MOCK_THRESHOLD : schemeFacts(scheme).keystoreTypes[0];
 }
 
@@ -163,13 +163,16 @@ export function duplicate(
   return replyEffect(call, proofOf(call, given, record, config.resumeKey, context), {}, isSame);
 }
 
-export type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'>;
+export type DkgInitiationTerms = Pick<
+  DkgSession['ceremony'],
+  'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'
+>;
 
 /** The terms of an InitiateDkg, or its fault. */
 export function checkTerms(
   call: InitiateDkgCall,
   config: SessionConfig,
-): { readonly terms: Terms } | { readonly fault: Answer } {
+): { readonly terms: DkgInitiationTerms } | { readonly fault: CallAnswer } {
   const { request } = call;
   const cluster = config.roster.nodes.length;
   // In a cluster without default sharing, a wallet uses the available nodes; a caller that relies on 3 of 5 gets an error if

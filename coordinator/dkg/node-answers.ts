@@ -26,19 +26,19 @@ import { countAsSilent } from './replacing.ts';
 import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
 import {
-  type Asked,
   boxCount,
-  type DkgTurn,
+  type DkgSessionStep,
   type DkgWork,
   isClientSupplied,
   type Job,
   nodeIds,
   pair,
   termsOf,
+  type UnansweredRequest,
 } from './state.ts';
 
 /** A node's message about this attempt. */
-export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {
+export function takeNodeMessage(turn: DkgSessionStep, from: string, message: WireMessage): void {
   const { record, work } = turn.state;
   const nodeId = Number(/^node\/(\d+)\//.exec(from)?.[1]);
   if (!nodeIds(record).includes(nodeId)) return;
@@ -91,7 +91,7 @@ function known(work: DkgWork): number {
 }
 
 /** Two contradicting signed messages prove a node's fault, whether they were requested or not. */
-function takeEvidence(turn: DkgTurn, nodeId: number, body: WireBody): void {
+function takeEvidence(turn: DkgSessionStep, nodeId: number, body: WireBody): void {
   const { work, record } = turn.state;
   const terms = termsOf(record, turn.config);
   if (body.case === 'dkgOpened') {
@@ -110,7 +110,7 @@ function takeEvidence(turn: DkgTurn, nodeId: number, body: WireBody): void {
 const dealtTwice = 'it dealt twice: two different openings, both signed';
 const twoResults = 'two different results, both signed';
 
-function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
+function opened(turn: DkgSessionStep, nodeId: number, { opening }: DkgOpened): void {
   const { openings } = turn.state.work;
   if (!opening || opening.dealer !== nodeId || opening.clientSupplied) {
     failAttempt(turn, [nodeId], 'its opening names another dealer');
@@ -124,7 +124,7 @@ function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
   else openings.set(nodeId, opening);
 }
 
-function sealed(turn: DkgTurn, nodeId: number, { shares }: DkgSealed): void {
+function sealed(turn: DkgSessionStep, nodeId: number, { shares }: DkgSealed): void {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
   const boxes = new Map(work.boxes.get(nodeId));
@@ -136,7 +136,7 @@ function sealed(turn: DkgTurn, nodeId: number, { shares }: DkgSealed): void {
   work.boxes.set(nodeId, boxes);
 }
 
-function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerified): void {
+function verified(turn: DkgSessionStep, recipient: number, asked: UnansweredRequest, said: DkgVerified): void {
   const { work, record } = turn.state;
   if (said.finished && !isOwnResult(turn, recipient, said.finished)) {
     failAttempt(turn, [recipient], 'its result is not signed by it');
@@ -183,12 +183,12 @@ function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerif
 }
 
 /** The call whose share a request carried, while it waits for the answer. */
-function liveJob(work: DkgWork, { job }: Asked): Job | undefined {
+function liveJob(work: DkgWork, { job }: UnansweredRequest): Job | undefined {
   return job && work.jobs.includes(job) ? job : undefined;
 }
 
 /** The shares that a recipient has: of the requested dealers, and all once it has finished. */
-function takeVerdicts(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerified): void {
+function takeVerdicts(turn: DkgSessionStep, recipient: number, asked: UnansweredRequest, said: DkgVerified): void {
   const { record, work } = turn.state;
   const counts = asked.job === undefined || liveJob(work, asked) !== undefined;
   for (const { dealer, verified } of said.verdicts) {
@@ -199,7 +199,12 @@ function takeVerdicts(turn: DkgTurn, recipient: number, asked: Asked, said: DkgV
   for (const dealer of nodeIds(record)) work.verified.add(pair(dealer, recipient));
 }
 
-function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, results }: DkgRefused): void {
+function refused(
+  turn: DkgSessionStep,
+  nodeId: number,
+  asked: UnansweredRequest,
+  { code, message, results }: DkgRefused,
+): void {
   const { work } = turn.state;
   if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return;
   // All nodes have signed the result, it too. Once a client has seen the refusal and resumed, it blocks the key no longer.
@@ -249,7 +254,7 @@ const offerRefusals: ReadonlyMap<string, 'SHARE_VERIFICATION_FAILED' | 'CLIENT_D
  * A node says that its key is final. The claim counts only with the results that all nodes signed for this attempt, which the
  * request to confirm contained; then the round continues with these. Without them it is an ordinary refusal.
  */
-function takeProof(turn: DkgTurn, results: readonly DkgFinished[]): boolean {
+function takeProof(turn: DkgSessionStep, results: readonly DkgFinished[]): boolean {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
   const terms = termsOf(record, turn.config);

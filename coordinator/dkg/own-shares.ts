@@ -10,7 +10,15 @@
 import { decodeShare } from '../../core/crypto/dkg-transcripts.ts';
 import { groupOf } from '../../core/crypto/group.ts';
 import { interpolateAt } from '../../core/crypto/polynomial.ts';
-import { type DkgSession, type DkgTurn, type DkgWork, isClientSupplied, nodeIds, type Pair, pair } from './state.ts';
+import {
+  type DkgSession,
+  type DkgSessionStep,
+  type DkgWork,
+  isClientSupplied,
+  nodeIds,
+  type Pair,
+  pair,
+} from './state.ts';
 
 /** Every pair of two nodes has verified, and every dealer's own share is verified or can be computed without a call. */
 export function isComplete(record: DkgSession, work: DkgWork): boolean {
@@ -78,7 +86,7 @@ function supplied(record: DkgSession, work: DkgWork, dealer: number) {
 
 /** Stores a verified client-supplied share in memory, until the session leaves memory. */
 export function storeSupplied(
-  { state: { work } }: DkgTurn,
+  { state: { work } }: DkgSessionStep,
   dealer: number,
   recipient: number,
   share: Uint8Array,

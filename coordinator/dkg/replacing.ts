@@ -14,13 +14,13 @@ import { nodeFault } from '../contract/messages.ts';
 import { progress } from '../contract/record.ts';
 import { commit } from '../session/turn.ts';
 import { discardAttempt } from './finalize.ts';
-import { type DkgSession, type DkgTurn, type Job, noDkgWork, nodeIds } from './state.ts';
+import { type DkgSession, type DkgSessionStep, type Job, noDkgWork, nodeIds } from './state.ts';
 
 /** Repetitions after which a node without an answer counts as silent: it had a whole timeout. */
 const silentAfter = 2;
 
 /** Counts the repetitions that each node left unanswered, and reports a node that is silent now. */
-export function noteSilence(turn: DkgTurn): void {
+export function noteSilence(turn: DkgSessionStep): void {
   const { flights, silence } = turn.state.work;
   const owing = new Set([...flights].map((flight) => Number(flight.split('/')[0])));
   for (const id of silence.keys()) if (!owing.has(id)) silence.delete(id);
@@ -31,7 +31,7 @@ export function noteSilence(turn: DkgTurn): void {
 }
 
 /** Counts a node as silent at once, unless fewer than a threshold would be left. Returns whether it does. */
-export function countAsSilent(turn: DkgTurn, nodeId: number): boolean {
+export function countAsSilent(turn: DkgSessionStep, nodeId: number): boolean {
   const { record, work } = turn.state;
   const left = nodeIds(record).filter((id) => id !== nodeId && !isMissing(turn, id));
   if (left.length < record.ceremony.threshold) return false;
@@ -41,25 +41,25 @@ export function countAsSilent(turn: DkgTurn, nodeId: number): boolean {
 }
 
 /** Whether the round waits for this node no longer. */
-export function isMissing({ state: { work } }: DkgTurn, id: number): boolean {
+export function isMissing({ state: { work } }: DkgSessionStep, id: number): boolean {
   return work.ready?.has(id) === false || (work.silence.get(id) ?? 0) >= silentAfter;
 }
 
 /** Begins another attempt without unreachable and silent nodes, if others can replace them all. */
-export function replaceMissing(turn: DkgTurn): void {
+export function replaceMissing(turn: DkgSessionStep): void {
   const missing = nodeIds(turn.state.record).filter((id) => isMissing(turn, id));
   if (missing.length <= replacements(turn, missing).length) replace(turn, missing);
 }
 
 /** Begins another attempt without nodes that are known to stall, as many as others can replace. */
-export function replaceSuspects(turn: DkgTurn): void {
+export function replaceSuspects(turn: DkgSessionStep): void {
   const { record, work } = turn.state;
   const doubtful = nodeIds(record).filter((id) => work.suspects.includes(id));
   replace(turn, doubtful.slice(0, replacements(turn, doubtful).length));
 }
 
 /** Ready nodes outside the attempt, of which nothing bad is known. */
-function replacements(turn: DkgTurn, missing: readonly number[]): number[] {
+function replacements(turn: DkgSessionStep, missing: readonly number[]): number[] {
   const { record, work } = turn.state;
   const leftOut = union(record.ceremony.leftOut, [...missing, ...work.suspects]);
   return rosterIds(turn).filter(
@@ -67,7 +67,7 @@ function replacements(turn: DkgTurn, missing: readonly number[]): number[] {
   );
 }
 
-function replace(turn: DkgTurn, missing: readonly number[]): void {
+function replace(turn: DkgSessionStep, missing: readonly number[]): void {
   const { record, work } = turn.state;
   const { ceremony } = record;
   if (missing.length === 0) return;
@@ -97,7 +97,7 @@ function replace(turn: DkgTurn, missing: readonly number[]): void {
 
 /** The nodes of the attempt after one that these nodes stopped; the same nodes where none may or can be replaced. */
 export function nodesAfter(
-  turn: DkgTurn,
+  turn: DkgSessionStep,
   stoppedBy: readonly number[],
 ): Pick<DkgSession['ceremony'], 'participants' | 'leftOut'> {
   const { record, work } = turn.state;
@@ -113,7 +113,7 @@ export function nodesAfter(
   return { participants, leftOut };
 }
 
-function mayReplace({ config }: DkgTurn, { tenant, sessionId, ceremony }: DkgSession): boolean {
+function mayReplace({ config }: DkgSessionStep, { tenant, sessionId, ceremony }: DkgSession): boolean {
   if (ceremony.mayBeFinal || Object.keys(ceremony.played).length > 0) return false;
   if (ceremony.totalNodes >= config.roster.nodes.length) return false;
   return !(config.readyMade?.tenant === tenant && config.readyMade.sessions.includes(sessionId));
@@ -123,7 +123,7 @@ function namesNoNode({ call }: Job): boolean {
   return call.request.senderNodeId === 0 && call.request.recipientNodeId === 0;
 }
 
-function rosterIds({ config }: DkgTurn): number[] {
+function rosterIds({ config }: DkgSessionStep): number[] {
   return ascending(config.roster.nodes.map(({ id }) => id));
 }
 

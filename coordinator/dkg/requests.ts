@@ -8,7 +8,15 @@
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
-import { type Asked, type DkgTurn, type DkgWork, type Job, nodeIds, type RequestCase, signedResults } from './state.ts';
+import {
+  type DkgSessionStep,
+  type DkgWork,
+  type Job,
+  nodeIds,
+  type RequestCase,
+  signedResults,
+  type UnansweredRequest,
+} from './state.ts';
 
 type RequestBody = Extract<WireBodyInit, { case: RequestCase }>;
 
@@ -23,7 +31,7 @@ const answers: Readonly<Record<RequestCase, WireBody['case']>> = {
 const askedMax = 4096;
 
 /** Sends one request, unless one of its kind to this node is open. */
-export function ask(turn: DkgTurn, nodeId: number, body: RequestBody, job?: Job): void {
+export function ask(turn: DkgSessionStep, nodeId: number, body: RequestBody, job?: Job): void {
   const { record, work } = turn.state;
   const flight = `${nodeId}/${body.case}`;
   if (work.flights.has(flight) || work.ready?.has(nodeId) === false) return;
@@ -47,7 +55,7 @@ export function ask(turn: DkgTurn, nodeId: number, body: RequestBody, job?: Job)
  * A session of a completed key found that this node does not hold it: it stalled, or died, before it confirmed. It gets the
  * results that all nodes signed; no answer is awaited.
  */
-export function confirmAgain(turn: DkgTurn, nodeId: number): void {
+export function confirmAgain(turn: DkgSessionStep, nodeId: number): void {
   const { record } = turn.state;
   const results = signedResults(record);
   if (record.state !== ReceiptState.BACKEND_COMPLETED || results.length === 0) return;
@@ -55,7 +63,7 @@ export function confirmAgain(turn: DkgTurn, nodeId: number): void {
 }
 
 /** The request that a node's message answers, once; undefined: none. */
-export function takeAsked(work: DkgWork, nodeId: number, body: WireBody): Asked | undefined {
+export function takeAsked(work: DkgWork, nodeId: number, body: WireBody): UnansweredRequest | undefined {
   if (!('request' in body.value) || typeof body.value.request !== 'number') return undefined;
   const { request } = body.value;
   const asked = work.asked.get(request);
@@ -66,7 +74,7 @@ export function takeAsked(work: DkgWork, nodeId: number, body: WireBody): Asked 
 }
 
 /** The first number is random, so that an answer to a crashed actor does not match a request of its successor. */
-function nextRequest({ state: { work }, context }: DkgTurn): number {
+function nextRequest({ state: { work }, context }: DkgSessionStep): number {
   if (work.lastRequest === 0) work.lastRequest = Buffer.from(context.random(4)).readUInt32BE();
   work.lastRequest = (work.lastRequest % 0xffff_ffff) + 1;
   return work.lastRequest;

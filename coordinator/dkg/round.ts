@@ -27,7 +27,7 @@ import { expireDkg, finalizeDkg } from './finalize.ts';
 import { isComplete, ownShare, pairsText, storeSupplied } from './own-shares.ts';
 import { ask } from './requests.ts';
 import {
-  type DkgTurn,
+  type DkgSessionStep,
   type DkgWork,
   type Job,
   leaveDkgRound,
@@ -38,7 +38,7 @@ import {
 } from './state.ts';
 
 /** Advances the waiting calls as far as possible now. */
-export function advanceDkg(turn: DkgTurn): void {
+export function advanceDkg(turn: DkgSessionStep): void {
   const { record, work } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
   if (work.jobs.length === 0) {
@@ -74,7 +74,7 @@ export function isDone(job: Job, work: DkgWork): boolean {
 }
 
 /** Sends the next requests that this job needs. */
-function advanceJob(turn: DkgTurn, job: Job): void {
+function advanceJob(turn: DkgSessionStep, job: Job): void {
   const { work } = turn.state;
   if (job.offer) {
     const { dealer, recipient } = job.offer;
@@ -122,7 +122,7 @@ function addTo(groups: Map<number, number[]>, id: number, member: number): void 
 }
 
 /** Whether all of these are open; asks those that are not. */
-function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
+function openNodes(turn: DkgSessionStep, ids: readonly number[]): boolean {
   const { record, work } = turn.state;
   const { curve, threshold, totalNodes, scheme: binding = '' } = record.ceremony;
   const participants = [...nodeIds(record)];
@@ -132,14 +132,14 @@ function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
   return closed.length === 0;
 }
 
-function offerShare(turn: DkgTurn, job: Job, dealer: number, recipient: number): void {
+function offerShare(turn: DkgSessionStep, job: Job, dealer: number, recipient: number): void {
   const { commitments, encryptedShare: share } = job.call.request;
   const value = { dealers: [suppliedOpening(dealer, commitments)], sealed: [], clientSupplied: [{ dealer, share }] };
   ask(turn, recipient, { case: 'dkgVerify', value }, job);
 }
 
 /** Every other pair has verified: nodes that lack their own share get the data to compute it. */
-function askForOwnShares(turn: DkgTurn, ids: readonly number[]): void {
+function askForOwnShares(turn: DkgSessionStep, ids: readonly number[]): void {
   const { record, work } = turn.state;
   for (const id of ids) {
     const commitments = record.ceremony.played[id]?.map((point) => Buffer.from(point, 'hex'));
@@ -162,11 +162,11 @@ function askForOwnShares(turn: DkgTurn, ids: readonly number[]): void {
 }
 
 /** Asks nodes for their result only. */
-function askForResults(turn: DkgTurn, ids: readonly number[]): void {
+function askForResults(turn: DkgSessionStep, ids: readonly number[]): void {
   for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], clientSupplied: [] } });
 }
 
-function finishRound(turn: DkgTurn): void {
+function finishRound(turn: DkgSessionStep): void {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
   const ownMissing = ids.filter((id) => !work.verified.has(pair(id, id)));
@@ -208,7 +208,7 @@ function finishRound(turn: DkgTurn): void {
  *
  * @param isGivenUp whether to wait no longer for this node
  */
-export function completeWithout(turn: DkgTurn, isGivenUp: (nodeId: number) => boolean): boolean {
+export function completeWithout(turn: DkgSessionStep, isGivenUp: (nodeId: number) => boolean): boolean {
   const { record, work } = turn.state;
   const { mayBeFinal, threshold } = record.ceremony;
   const ids = nodeIds(record);
@@ -244,7 +244,7 @@ function confirmedBy(results: readonly DkgFinished[]): KeyConfirmationRecord {
 }
 
 /** Nodes hold the final key: all but the silent ones. `results`: equal, by participant. */
-function completeDkg(turn: DkgTurn, results: readonly DkgFinished[], silent: readonly number[] = []): void {
+function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], silent: readonly number[] = []): void {
   const { record } = turn.state;
   const result = results[0]!;
   const publicKey = hex(result.publicKey);
@@ -291,7 +291,7 @@ function ownersText(ids: readonly number[], keys: readonly Uint8Array[]): string
 }
 
 /** Answers calls whose pairs have all verified, and records the acknowledged pairs. */
-function settleJobs(turn: DkgTurn, done: readonly Job[]): void {
+function settleJobs(turn: DkgSessionStep, done: readonly Job[]): void {
   const { record, work } = turn.state;
   const verified = sortedPairs(work.verified);
   if (verified.length > record.ceremony.verified.length) {
@@ -304,14 +304,14 @@ function settleJobs(turn: DkgTurn, done: readonly Job[]): void {
   if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
 }
 
-function replyVerified(turn: DkgTurn, job: Job): void {
+function replyVerified(turn: DkgSessionStep, job: Job): void {
   const { record, work } = turn.state;
   const given = answer('SHARE_VERIFIED', pairsText(record, work));
   reply(turn, job.call, { ...given, state: record.state }, { verified: true });
 }
 
 /** A caller's share verified: from now on this dealer is client-supplied, with these commitments. */
-export function takeOffer(turn: DkgTurn, job: Job): void {
+export function takeOffer(turn: DkgSessionStep, job: Job): void {
   const { record, work } = turn.state;
   const { dealer, recipient } = job.offer!;
   if (recipient !== dealer) storeSupplied(turn, dealer, recipient, job.call.request.encryptedShare);

@@ -16,7 +16,7 @@ import {
   clusterAddress,
   type InspectCall,
   isLocal,
-  keyKey,
+  keyRecordKey,
   type LocalMessage,
 } from '../contract/messages.ts';
 import type { KeyRecord } from '../contract/record.ts';
@@ -34,10 +34,10 @@ import { confirmAgain } from './requests.ts';
 import { advanceDkg, completeWithout } from './round.ts';
 import {
   beginDkgTurn,
+  type DkgCeremonyState,
   type DkgSession,
-  type DkgState,
+  type DkgSessionStep,
   type DkgStep,
-  type DkgTurn,
   dkgStepOf,
   noDkgWork,
   nodeIds,
@@ -48,14 +48,14 @@ import {
 
 export function dkgBehaviour(
   config: SessionConfig,
-): Behaviour<DkgState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
+): Behaviour<DkgCeremonyState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
   return {
     prefix: 'dkg',
     mailboxMax: 1024,
     durableKey: durableKeyOf,
     start: (record) => {
       if (record?.kind !== 'session' || record.session.ceremony.kind !== 'dkg') {
-        return { state: { phase: 'unborn', tampered: record?.kind === 'tampered' }, effects: [] };
+        return { state: { phase: 'notCreated', tampered: record?.kind === 'tampered' }, effects: [] };
       }
       const session = record.session as DkgSession;
       return {
@@ -67,9 +67,9 @@ export function dkgBehaviour(
   };
 }
 
-function receive(state: DkgState, input: CoordinatorInput, context: Context, config: SessionConfig): DkgStep {
+function receive(state: DkgCeremonyState, input: CoordinatorInput, context: Context, config: SessionConfig): DkgStep {
   switch (state.phase) {
-    case 'unborn': {
+    case 'notCreated': {
       if (input.kind === 'message' && isLocal(input.message) && input.message.kind === 'inspectCall') {
         return { state, effects: [nothingToInspect(input.message.call), { kind: 'stop' }] };
       }
@@ -134,7 +134,7 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
   return dkgStepOf(turn);
 }
 
-function localMessage(turn: DkgTurn, message: LocalMessage): void {
+function localMessage(turn: DkgSessionStep, message: LocalMessage): void {
   const { work } = turn.state;
   switch (message.kind) {
     case 'clientCall':
@@ -173,16 +173,16 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
 }
 
 /** A finished key is loaded first: its own record names the scheme that it is bound to. */
-function inspectDkg(turn: DkgTurn, call: InspectCall): void {
+function inspectDkg(turn: DkgSessionStep, call: InspectCall): void {
   const { record, work } = turn.state;
   const asks = work.inspections.length === 0;
   work.inspections = [...work.inspections, call];
   if (record.state !== ReceiptState.BACKEND_COMPLETED) serveInspections(turn, undefined);
-  else if (asks) turn.effects.push({ kind: 'load', key: keyKey(record.tenant, record.sessionId) });
+  else if (asks) turn.effects.push({ kind: 'load', key: keyRecordKey(record.tenant, record.sessionId) });
 }
 
 /** From the record, and in an open session also from the work in memory. */
-function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
+function serveInspections(turn: DkgSessionStep, key: KeyRecord | undefined): void {
   const { record, work } = turn.state;
   const { attempt, culprits = [], played, publicKey, chainCode = '', threshold, totalNodes, curve } = record.ceremony;
   const inHand = {
@@ -204,7 +204,7 @@ function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
   work.inspections = [];
 }
 
-function timer(turn: DkgTurn, name: string): void {
+function timer(turn: DkgSessionStep, name: string): void {
   const { work } = turn.state;
   switch (name) {
     case 'repeat':

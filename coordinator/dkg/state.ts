@@ -27,7 +27,7 @@ import {
 import type { DkgRecord, SessionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { verifiedPairsOf } from '../session/retained.ts';
-import { beginTurn, type SessionTurn } from '../session/turn.ts';
+import { beginTurn, type SessionStep } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
 /** What begins a session. */
@@ -63,7 +63,7 @@ export interface Job {
 export type RequestCase = 'dkgOpen' | 'dkgSeal' | 'dkgVerify' | 'dkgConfirm';
 
 /** A request that has no answer yet. */
-export interface Asked {
+export interface UnansweredRequest {
   readonly nodeId: number;
   readonly kind: RequestCase;
   /** Of dkgVerify: the dealers whose shares went with it; empty: it asked for the result only. */
@@ -94,7 +94,7 @@ export interface DkgWork {
   /** For nodes that owe an answer: repetitions without a new message from them. */
   readonly silence: Map<number, number>;
   /** Requests without an answer, by their number, oldest first. */
-  readonly asked: Map<number, Asked>;
+  readonly asked: Map<number, UnansweredRequest>;
   /** 0: no request yet. */
   lastRequest: number;
   /** Real dealers whose share a recipient has: a client can no longer supply them. */
@@ -112,16 +112,16 @@ export interface DkgWork {
   inspections: readonly InspectCall[];
 }
 
-export type DkgState =
+export type DkgCeremonyState =
   /** `tampered`: its record is not as a coordinator wrote it. */
-  | { readonly phase: 'unborn'; readonly tampered: boolean }
+  | { readonly phase: 'notCreated'; readonly tampered: boolean }
   | { readonly phase: 'opening'; readonly call: InitiateDkgCall; readonly record: DkgSession }
   | OpenDkg;
 
 export type OpenDkg = { readonly phase: 'open'; readonly record: DkgSession; readonly work: DkgWork };
-export type DkgStep = Step<DkgState, CoordinatorMessage, CoordinatorWrite>;
+export type DkgStep = Step<DkgCeremonyState, CoordinatorMessage, CoordinatorWrite>;
 
-export type DkgTurn = SessionTurn<DkgSession, DkgWork>;
+export type DkgSessionStep = SessionStep<DkgSession, DkgWork>;
 
 /** `sawAll`: the record's attempt begins with this work. */
 export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
@@ -175,7 +175,7 @@ export function waitingDkgCalls(work: DkgWork): ClientCall[] {
 }
 
 /** It does not change the given state, so a refused write changes nothing. */
-export function beginDkgTurn({ record, work }: OpenDkg, context: Context, config: SessionConfig): DkgTurn {
+export function beginDkgTurn({ record, work }: OpenDkg, context: Context, config: SessionConfig): DkgSessionStep {
   const draft: DkgWork = {
     ...work,
     inbox: [...work.inbox],
@@ -235,7 +235,7 @@ export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
 }
 
 /** No more interest in nodes. */
-export function leaveDkgRound(turn: DkgTurn): void {
+export function leaveDkgRound(turn: DkgSessionStep): void {
   const { work } = turn.state;
   if (!work.watching) return;
   turn.effects.push(
@@ -250,7 +250,7 @@ export function leaveDkgRound(turn: DkgTurn): void {
 
 /** The step of a turn: it continues without a new input when calls wait behind a write, and leaves memory when none waits and the
  * session is not open. */
-export function dkgStepOf(turn: DkgTurn): DkgStep {
+export function dkgStepOf(turn: DkgSessionStep): DkgStep {
   const { record, work } = turn.state;
   const waits = work.inbox.length > 0 || work.jobs.length > 0;
   // Calls that waited for the round's end continue, too.

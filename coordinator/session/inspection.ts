@@ -1,7 +1,7 @@
 /** A sandbox gateway's view of a session, and of a partial that is not submitted. Nothing here changes state. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import type { Answer } from '../contract/answers.ts';
+import type { CallAnswer } from '../contract/answers.ts';
 import type { CoordinatorEffect, InspectCall, PreviewCall } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { outcomeEffect } from './replies.ts';
@@ -59,6 +59,9 @@ export function previewReply(call: PreviewCall, made: PreviewedPartial): Coordin
 }
 
 /** The reply without a partial. */
-export function noPreviewReply(call: PreviewCall, { reasonCode, message }: Omit<Answer, 'state'>): CoordinatorEffect {
+export function noPreviewReply(
+  call: PreviewCall,
+  { reasonCode, message }: Omit<CallAnswer, 'state'>,
+): CoordinatorEffect {
   return outcomeEffect(call, { case: 'previewPartial', value: { reasonCode, message } });
 }

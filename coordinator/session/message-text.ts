@@ -1,5 +1,5 @@
 /** The wording that messages share. */
-import { areFirstNodes, participantsOf, type Sharing } from '../../core/crypto/participants.ts';
+import { areFirstNodes, type KeyHolders, participantsOf } from '../../core/crypto/participants.ts';
 
 /** Node ids in a sentence. */
 export function nodeList(ids: Iterable<number>): string {
@@ -8,7 +8,7 @@ export function nodeList(ids: Iterable<number>): string {
 }
 
 /** The description of an id without a share of a key. */
-export function outsideOf(sharing: Sharing): string {
+export function outsideOf(sharing: KeyHolders): string {
   if (areFirstNodes(sharing)) return `outside 1..${sharing.totalNodes}`;
   return `none of ${nodeList(participantsOf(sharing))}, which share the key`;
 }

@@ -11,14 +11,14 @@ import {
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import type { Answer } from '../contract/answers.ts';
+import type { CallAnswer } from '../contract/answers.ts';
 import type { CallFacts } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { isResumable } from '../contract/transitions.ts';
 import { resumeToken } from './resume-token.ts';
 
 /** The request of a call without a session, with the fields that the answer can repeat. */
-export interface Asked {
+export interface EchoedFields {
   readonly approvalMode?: ApprovalMode;
   readonly keystoreType?: KeystoreType;
   /** A session that the answer names, and about which this coordinator has no data. */
@@ -36,11 +36,11 @@ export interface Proof {
 
 export function proofOf(
   call: CallFacts,
-  given: Answer,
+  given: CallAnswer,
   record: SessionRecord | undefined,
   resumeKey: Uint8Array,
   context: Context,
-  asked: Asked = {},
+  asked: EchoedFields = {},
 ): Proof {
   const { nowMs, random } = context;
   const checkpointId = record?.checkpointId ?? newId('ckp', nowMs, random);

@@ -9,7 +9,7 @@ import type { SessionRecord } from '../contract/record.ts';
 import type { Proof } from './receipts.ts';
 
 /** The response to a call, or its error, as an actor writes it. */
-export type Outcome = Extract<
+export type ResponseOutcome = Extract<
   NonNullable<MessageInitShape<typeof CallReplySchema>['outcome']>,
   { readonly case: string }
 >;
@@ -41,14 +41,14 @@ export function unavailableEffect(call: CallFacts): CoordinatorEffect {
   return errorEffect(call, CallErrorCode.UNAVAILABLE, text);
 }
 
-export function outcomeEffect(call: CallFacts, outcome: Outcome, changedSession = false): CoordinatorEffect {
+export function outcomeEffect(call: CallFacts, outcome: ResponseOutcome, changedSession = false): CoordinatorEffect {
   const value = { callId: call.callId, changedSession, outcome };
   return { kind: 'send', to: call.gateway, message: wire({ tenant: call.tenant }, { case: 'callReply', value }) };
 }
 
 const none = new Uint8Array();
 
-function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult): Outcome {
+function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult): ResponseOutcome {
   const { receipt, checkpoint, record } = proof;
   const { sessionId, state, epoch } = receipt;
   const { fullSignature = none, recoveryId = none } = result;

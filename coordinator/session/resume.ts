@@ -1,7 +1,7 @@
 /** The order of the checks of a resume, the same for every kind of session. */
 import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax } from '../../proto/limits.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { isResumable } from '../contract/transitions.ts';
 import { readResumeToken } from './resume-token.ts';
@@ -14,7 +14,7 @@ export function resumeFault(
   record: SessionRecord,
   { resumeToken, humanApprovalWitness }: ResumeSessionRequest,
   resumeKey: Uint8Array,
-): Answer | undefined {
+): CallAnswer | undefined {
   if (resumeToken === '') return answer('INVALID_REQUEST', 'resume_token is missing');
   if (humanApprovalWitness.length > opaqueBytesMax) {
     return answer('INVALID_REQUEST', `human_approval_witness is longer than ${opaqueBytesMax} bytes`);

@@ -8,7 +8,7 @@
 import type { Context } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CallFacts,
@@ -34,7 +34,7 @@ export function callsWaitingMax({ callsWaitingMax: max = 256 }: SessionConfig): 
   return max;
 }
 
-export interface SessionTurn<R extends SessionRecord, W> {
+export interface SessionStep<R extends SessionRecord, W> {
   /** `work`: this turn's own draft. */
   state: { readonly phase: 'open'; readonly record: R; readonly work: W };
   readonly effects: CoordinatorEffect[];
@@ -45,18 +45,18 @@ export interface SessionTurn<R extends SessionRecord, W> {
 }
 
 export function beginTurn<R extends SessionRecord, W>(
-  state: SessionTurn<R, W>['state'],
+  state: SessionStep<R, W>['state'],
   context: Context,
   config: SessionConfig,
-): SessionTurn<R, W> {
+): SessionStep<R, W> {
   return { state, effects: [], persisted: false, context, config };
 }
 
 /** Answers a call; its session is in `turn.state`. A turn's answers after its write are to the calls that it is about. */
 export function reply<R extends SessionRecord, W>(
-  turn: SessionTurn<R, W>,
+  turn: SessionStep<R, W>,
   call: ClientCall,
-  given: Answer,
+  given: CallAnswer,
   result: StepResult = {},
 ): void {
   const { record } = turn.state;
@@ -69,7 +69,7 @@ export function reply<R extends SessionRecord, W>(
  * call that the change answers, for its event; one of them if several waited.
  */
 export function commit<R extends SessionRecord, W>(
-  turn: SessionTurn<R, W>,
+  turn: SessionStep<R, W>,
   record: R,
   work: W,
   more: {
@@ -102,7 +102,7 @@ export function commit<R extends SessionRecord, W>(
 
 /** Whether a new call may wait for its turn; otherwise it is refused, since too many already wait. */
 export function mayWait<R extends SessionRecord, W>(
-  turn: SessionTurn<R, W>,
+  turn: SessionStep<R, W>,
   call: ClientCall,
   waiting: number,
 ): boolean {

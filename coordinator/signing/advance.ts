@@ -3,14 +3,14 @@
  * (round.ts), and takes the next step. This file also handles the events from the cluster and from timers.
  */
 import { CryptoError } from '../../core/crypto/errors.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
 import { expire, failUnordered } from './finalize.ts';
 import { fallenSilent, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
-import { acceptPartials, takeAside, takeOffers } from './partials.ts';
+import { acceptPartials, takeOffers, usePreviewAnswers } from './partials.ts';
 import {
   failPreviewsOf,
   mustRedrawForPreview,
@@ -32,10 +32,18 @@ import {
   noncesRejected,
 } from './round.ts';
 import { askedAside } from './sandbox-work.ts';
-import { healthyNodes, isBusy, isHealthy, knownKey, leaveRound, participants, type Turn } from './state.ts';
+import {
+  healthyNodes,
+  isBusy,
+  isHealthy,
+  knownKey,
+  leaveRound,
+  participants,
+  type SigningSessionStep,
+} from './state.ts';
 
 /** Does everything that is possible now for the waiting calls. */
-export function advanceRound(turn: Turn): void {
+export function advanceRound(turn: SigningSessionStep): void {
   const { work, record } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
   if (!isBusy(work)) {
@@ -54,7 +62,7 @@ export function advanceRound(turn: Turn): void {
   if (attemptOf(work.round)) {
     takeOffers(turn);
     if (turn.persisted) return;
-    takeAside(turn);
+    usePreviewAnswers(turn);
     if (turn.persisted) return;
     acceptPartials(turn);
     if (turn.persisted) return;
@@ -74,7 +82,7 @@ export function advanceRound(turn: Turn): void {
 }
 
 /** Asks the cluster for the nonces of the next attempt, unless a draw is in progress. */
-export function requestDraw(turn: Turn): void {
+export function requestDraw(turn: SigningSessionStep): void {
   const { work } = turn.state;
   const { key, task, round } = work;
   if (key.kind !== 'known' || !task || round.phase === 'drawing') return;
@@ -98,7 +106,7 @@ export function requestDraw(turn: Turn): void {
 }
 
 /** The cluster gave nonces: the next attempt begins. */
-export function drawn(turn: Turn, ticket: number, nonces: readonly DrawnNonce[]): void {
+export function drawn(turn: SigningSessionStep, ticket: number, nonces: readonly DrawnNonce[]): void {
   const { work } = turn.state;
   const { round, task } = work;
   if (!awaitsDraw(round, ticket) || !task) return;
@@ -118,7 +126,7 @@ export function drawn(turn: Turn, ticket: number, nonces: readonly DrawnNonce[])
 }
 
 /** FROST: a call wants a node outside the set, or a node inside cannot answer while enough others are ready. */
-function mustRedraw(turn: Turn): boolean {
+function mustRedraw(turn: SigningSessionStep): boolean {
   const { work } = turn.state;
   const attempt = attemptOf(work.round);
   if (!attempt || !bindsSigners(attempt)) return false;
@@ -132,7 +140,7 @@ function mustRedraw(turn: Turn): boolean {
   return attempt.nonces.some(({ nodeId }) => !attempt.partials.has(nodeId) && !healthy.includes(nodeId));
 }
 
-function ask(turn: Turn, attempt: Attempt): void {
+function ask(turn: SigningSessionStep, attempt: Attempt): void {
   const { state } = turn;
   const { work, record } = state;
   const { queue, round } = work;
@@ -171,7 +179,7 @@ function ask(turn: Turn, attempt: Attempt): void {
 }
 
 /** A request did not reach its node. The node counts as silent; the cluster reports it once it notices the disconnect. */
-export function requestUndelivered(turn: Turn, nodeId: number): void {
+export function requestUndelivered(turn: SigningSessionStep, nodeId: number): void {
   const { work } = turn.state;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
   work.nodes = fallenSilent(work.nodes, [nodeId]);
@@ -179,7 +187,7 @@ export function requestUndelivered(turn: Turn, nodeId: number): void {
 }
 
 /** Replaces nodes that were asked and are silent for too long; without other nodes it asks them again. */
-export function replaceSilent(turn: Turn): void {
+export function replaceSilent(turn: SigningSessionStep): void {
   const { work } = turn.state;
   if (!isBusy(work) || work.key.kind !== 'known') return;
   const fallen = [...askedOf(work.round)].filter((id) => !work.nodes.silent.has(id));
@@ -202,7 +210,7 @@ export function replaceSilent(turn: Turn): void {
  * The set of ready nodes has changed. The session does not wait for nodes that another session found silent, if enough others
  * are ready and no call names them: it may have drawn its nonces before that finding.
  */
-export function nodesChanged(turn: Turn, ready: readonly number[], suspects: readonly number[]): void {
+export function nodesChanged(turn: SigningSessionStep, ready: readonly number[], suspects: readonly number[]): void {
   const { work } = turn.state;
   const { watch } = work.nodes;
   if (!watch) {
@@ -215,7 +223,7 @@ export function nodesChanged(turn: Turn, ready: readonly number[], suspects: rea
   advanceRound(turn);
 }
 
-function passOver(turn: Turn, suspects: readonly number[]): void {
+function passOver(turn: SigningSessionStep, suspects: readonly number[]): void {
   const { work } = turn.state;
   const others = healthyNodes(turn.state).filter((id) => !suspects.includes(id));
   if (others.length < knownKey(work).threshold || previewedNodes(work).length > 0) return;
@@ -227,7 +235,7 @@ function passOver(turn: Turn, suspects: readonly number[]): void {
 }
 
 /** Refuses the calls in the round that name another nonce point than this attempt's. */
-function refuseOtherNonces(turn: Turn, attempt: Attempt): void {
+function refuseOtherNonces(turn: SigningSessionStep, attempt: Attempt): void {
   const { work } = turn.state;
   const isRefused = (call: SubmitCall): boolean => {
     const fault = noncePointFault(attempt, call);
@@ -238,7 +246,7 @@ function refuseOtherNonces(turn: Turn, attempt: Attempt): void {
 }
 
 /** The fault of a call's nonce point, if it gave one. */
-export function noncePointFault(attempt: Attempt, { request }: SubmitCall): Answer | undefined {
+export function noncePointFault(attempt: Attempt, { request }: SubmitCall): CallAnswer | undefined {
   const { ephemeralPublicKey } = request;
   if (ephemeralPublicKey.length === 0 || isNoncePoint(attempt, ephemeralPublicKey)) return undefined;
   return answer('INVALID_REQUEST', "ephemeral_public_key is not this attempt's nonce point R");

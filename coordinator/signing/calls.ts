@@ -7,7 +7,7 @@
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
-import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
 import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { keystoreFor, signingTask } from '../keystores/public.ts';
@@ -22,11 +22,11 @@ import { namedTwice, withWitness } from './order-relay.ts';
 import { duplicateShare } from './partials.ts';
 import { isAwaited, type SubmitCall, withStep } from './queue.ts';
 import { attemptOf, roundResumed } from './round.ts';
-import { keyFault, knownKey, type ResumeCall, signatureResult, type Turn } from './state.ts';
+import { keyFault, knownKey, type ResumeCall, type SigningSessionStep, signatureResult } from './state.ts';
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
 /** Handles the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
-export function takeCalls(turn: Turn): void {
+export function takeCalls(turn: SigningSessionStep): void {
   const { work } = turn.state;
   while (!turn.persisted) {
     const [call, ...inbox] = work.queue.inbox;
@@ -43,7 +43,7 @@ export function takeCalls(turn: Turn): void {
   advanceRound(turn);
 }
 
-function submit(turn: Turn, call: SubmitCall): void {
+function submit(turn: SigningSessionStep, call: SubmitCall): void {
   const { record, work } = turn.state;
   const fault = submitFault(turn, call);
   if (fault) {
@@ -71,7 +71,7 @@ function submit(turn: Turn, call: SubmitCall): void {
 }
 
 /** The fault of the call itself. */
-function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
+function submitFault(turn: SigningSessionStep, call: SubmitCall): CallAnswer | undefined {
   const { record, work } = turn.state;
   const { request } = call;
   const { nodeId, partialSignature, ephemeralPublicKey } = request;
@@ -111,7 +111,7 @@ function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
   return attempt && noncePointFault(attempt, call);
 }
 
-function resume(turn: Turn, call: ResumeCall): void {
+function resume(turn: SigningSessionStep, call: ResumeCall): void {
   const { record, work } = turn.state;
   const { request } = call;
   const { ceremony } = record;

@@ -1,7 +1,7 @@
 /** The end of a signing session's round: completed, failed, expired, or revoked. It answers every call in the round. */
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
 import { vendorOrderAddress, wire } from '../contract/messages.ts';
 import { advance } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';
@@ -19,10 +19,18 @@ import { orderRefusals } from './order-relay.ts';
 import { failPreviews } from './previews.ts';
 import { roundAnswered, roundCalls } from './queue.ts';
 import { askedOf, roundEnded } from './round.ts';
-import { isBusy, knownKey, leaveNodes, leaveRound, type SigningSession, signatureResult, type Turn } from './state.ts';
+import {
+  isBusy,
+  knownKey,
+  leaveNodes,
+  leaveRound,
+  type SigningSession,
+  type SigningSessionStep,
+  signatureResult,
+} from './state.ts';
 
 /** Moves the session to a state that is not open, which ends the round. */
-export function completeSession(turn: Turn, record: SigningSession): void {
+export function completeSession(turn: SigningSessionStep, record: SigningSession): void {
   const { work } = turn.state;
   const { queue } = work;
   const calls = roundCalls(queue);
@@ -37,7 +45,10 @@ export function completeSession(turn: Turn, record: SigningSession): void {
 }
 
 /** Cancels the vendor's order of an ended session. Best effort: a signature that still arrives is not released. */
-function cancelOrder({ effects }: Turn, { tenant, sessionId, state, ceremony: { vendorOrder } }: SigningSession): void {
+function cancelOrder(
+  { effects }: SigningSessionStep,
+  { tenant, sessionId, state, ceremony: { vendorOrder } }: SigningSession,
+): void {
   if (!vendorOrder || (state !== ReceiptState.REVOKED && state !== ReceiptState.EXPIRED)) return;
   const to = vendorOrderAddress(vendorOrder.nodeId, tenant, vendorOrder.reference);
   const message = wire({ tenant, session: sessionId }, { case: 'vendorCancel', value: {} });
@@ -45,14 +56,14 @@ function cancelOrder({ effects }: Turn, { tenant, sessionId, state, ceremony: { 
 }
 
 /** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are handled after it. */
-export function expire(turn: Turn): boolean {
+export function expire(turn: SigningSessionStep): boolean {
   if (turn.persisted || !isOverdue(turn.state.record, turn.context.nowMs)) return false;
   endLifetime(turn);
   return true;
 }
 
 /** The lifetime of the session, or of its order at the vendor, is over. */
-export function endLifetime(turn: Turn): void {
+export function endLifetime(turn: SigningSessionStep): void {
   const { record } = turn.state;
   completeSession(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
 }
@@ -61,7 +72,7 @@ export function endLifetime(turn: Turn): void {
  * Ends a session whose wallet was archived, or, with `clientsOnly`, became stricter, in whatever state. An ended session does
  * not change.
  */
-export function revoke(turn: Turn, clientsOnly: boolean): void {
+export function revoke(turn: SigningSessionStep, clientsOnly: boolean): void {
   const { record } = turn.state;
   if (clientsOnly && record.ceremony.facts.walletService) return;
   if (expire(turn) || turn.persisted || isTerminal(record.state)) return;
@@ -79,18 +90,18 @@ export const whyRefusing: Readonly<Record<LastingRefusal, string>> = {
 };
 
 /** Too many nodes refuse permanently for a quorum: waiting does not help. `reason`: the last node's. */
-export function failRefused(turn: Turn, reason: LastingRefusal): void {
+export function failRefused(turn: SigningSessionStep, reason: LastingRefusal): void {
   const nodes = refusersFor(turn.state.work.nodes, reason);
   failSession(turn, answer(reason, `${nodeList(nodes)} ${whyRefusing[reason]}; no quorum is left`));
 }
 
 /** The key's token did not sign, and no other node has the key. */
-export function failToken(turn: Turn, nodeId: number, reason: TokenFault, message: string): void {
+export function failToken(turn: SigningSessionStep, nodeId: number, reason: TokenFault, message: string): void {
   failSession(turn, answer(reason, `node ${nodeId}: ${message}`));
 }
 
 /** Too many nodes refused the order for a quorum: waiting does not help. */
-export function failUnordered(turn: Turn): boolean {
+export function failUnordered(turn: SigningSessionStep): boolean {
   const { work } = turn.state;
   if (work.queue.gathers.length === 0 || work.nodes.unable.size === 0) return false;
   const { threshold, totalNodes } = knownKey(work);
@@ -100,7 +111,7 @@ export function failUnordered(turn: Turn): boolean {
   return true;
 }
 
-function failSession(turn: Turn, why: Answer): void {
+function failSession(turn: SigningSessionStep, why: CallAnswer): void {
   const { work, record } = turn.state;
   const failed = { ...why, state: ReceiptState.BACKEND_FAILED as const };
   const changes = { attempt: work.round.history.attempts, submitted: [], given: [] };
@@ -108,7 +119,7 @@ function failSession(turn: Turn, why: Answer): void {
 }
 
 /** The round's time is over. */
-export function abandonRound(turn: Turn): void {
+export function abandonRound(turn: SigningSessionStep): void {
   const { work } = turn.state;
   if (!isBusy(work) || work.key.kind !== 'known' || expire(turn)) return;
   const noQuorum = quorumText(turn);
@@ -129,7 +140,7 @@ export function abandonRound(turn: Turn): void {
 }
 
 /** The known reason for the missing quorum. */
-function quorumText(turn: Turn): string {
+function quorumText(turn: SigningSessionStep): string {
   const { work, record } = turn.state;
   const { nodes, round } = work;
   const key = knownKey(work);

@@ -16,14 +16,14 @@ import {
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
-import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorWrite,
   isLocal,
-  keyKey,
+  keyRecordKey,
 } from '../contract/messages.ts';
 import {
   advance,
@@ -81,7 +81,7 @@ export function initiate(call: InitiateCall, context: Context, config: SessionCo
   }
   const fault = opaqueFault(request) ?? requestFault(facts);
   if (fault) return refuse(opening, fault, undefined, context, config);
-  return { state: opening, effects: [{ kind: 'load', key: keyKey(call.tenant, facts.keyId) }] };
+  return { state: opening, effects: [{ kind: 'load', key: keyRecordKey(call.tenant, facts.keyId) }] };
 }
 
 /** Every further input while the session is being opened. */
@@ -125,7 +125,7 @@ export function continueOpening(
       if (refusal.kind === 'conflict' && refusal.code === 'INTENT_HELD' && refusal.current?.kind === 'session') {
         const holding = { ...opening, holder: refusal.current.session as SigningSession };
         if (isForced(call)) return openForced(holding, true, context, config);
-        return { state: holding, effects: [{ kind: 'load', key: keyKey(call.tenant, opening.facts.keyId) }] };
+        return { state: holding, effects: [{ kind: 'load', key: keyRecordKey(call.tenant, opening.facts.keyId) }] };
       }
       if (refusal.kind === 'conflict' && refusal.code === 'INTENT_ELSEWHERE' && refusal.current?.kind === 'elsewhere') {
         if (isForced(call)) return openForced(opening, false, context, config);
@@ -217,7 +217,7 @@ export function needsWitness(facts: Pick<SigningFacts, 'approvalMode'>): boolean
 
 function openSession(
   { call, facts }: Opening,
-  given: Answer,
+  given: CallAnswer,
   { curve, guarded, keystoreType }: Pick<SigningRecord, 'curve' | 'guarded'> & Pick<SessionRecord, 'keystoreType'>,
   context: Context,
   config: SessionConfig,
@@ -310,7 +310,7 @@ function endOf(holder: SigningSession, by: SigningSession, context: Context): Si
 
 function refuse(
   state: Opening,
-  given: Answer,
+  given: CallAnswer,
   record: SessionRecord | undefined,
   context: Context,
   config: SessionConfig,

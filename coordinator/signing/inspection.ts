@@ -7,16 +7,16 @@ import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply } from '../session/inspection.ts';
 import { bindsSigners } from './attempt.ts';
 import { attemptOf, partialsOf } from './round.ts';
-import { isLoading, type Turn } from './state.ts';
+import { isLoading, type SigningSessionStep } from './state.ts';
 
 /** The number of its nodes is in the key's record: without it the call waits until the key is loaded. */
-export function inspect(turn: Turn, call: InspectCall): void {
+export function inspect(turn: SigningSessionStep, call: InspectCall): void {
   const { work } = turn.state;
   work.sandbox = { ...work.sandbox, inspections: [...work.sandbox.inspections, call] };
 }
 
 /** Answers every inspection once the key was loaded, unless the step has a write. */
-export function serveInspections(turn: Turn): void {
+export function serveInspections(turn: SigningSessionStep): void {
   const { record, work } = turn.state;
   if (turn.persisted || work.sandbox.inspections.length === 0 || isLoading(work)) return;
   const { ceremony } = record;
@@ -43,7 +43,7 @@ export function serveInspections(turn: Turn): void {
 }
 
 /** FROST binds the signers of an attempt when it draws their nonces; mock ECDSA takes any partials. */
-function signersOf({ state: { record, work } }: Turn, submitted: readonly number[]): number[] {
+function signersOf({ state: { record, work } }: SigningSessionStep, submitted: readonly number[]): number[] {
   const attempt = attemptOf(work.round);
   if (isOpen(record.state) && attempt && bindsSigners(attempt))
     return attempt.nonces.map(({ nodeId }) => nodeId).sort(byNumber);

@@ -9,7 +9,7 @@
 import type { Curve } from '../../core/crypto/group.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey, type KeyScheme, schemeFacts, schemeOfKeystore } from '../../proto/key-schemes.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import type { KeyRecord } from '../contract/record.ts';
 
 const titles: Readonly<Record<KeyScheme, string>> = {
@@ -50,7 +50,7 @@ export function keystoreOf(scheme: KeyScheme, asked: KeystoreType): KeystoreType
 export function schemeUnder(
   { curve, scheme }: KeyRecord,
   asked: KeystoreType,
-): { readonly scheme: KeyScheme } | { readonly fault: Answer } {
+): { readonly scheme: KeyScheme } | { readonly fault: CallAnswer } {
   if (scheme !== '' && asked === KeystoreType.UNSPECIFIED) return { scheme };
   const wanted = schemeFor(curve, asked);
   if (wanted !== undefined && (scheme === wanted || (scheme === '' && isSharedKey(wanted)))) return { scheme: wanted };

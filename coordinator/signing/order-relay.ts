@@ -7,13 +7,13 @@ import { macFor } from '../../proto/call-orders.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { type NodeOrderSchema, PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ClientCall, CoordinatorEffect } from '../contract/messages.ts';
-import type { OrderRecord, SigningRecord } from '../contract/record.ts';
+import type { GatewayOrderRecord, SigningRecord } from '../contract/record.ts';
 import { nodeList } from '../session/message-text.ts';
 import { errorEffect } from '../session/replies.ts';
 import { type NodesSeen, orderRefusers } from './nodes-seen.ts';
 
 /** The order of the gateway in the record of a new session. */
-export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undefined {
+export function orderOf({ order, witnessMacs }: ClientCall): GatewayOrderRecord | undefined {
   if (!order) return undefined;
   return {
     expiresMs: Number(order.expiresEpochMs),
@@ -24,7 +24,10 @@ export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undef
 }
 
 /** A resume may contain the order of the gateway that admitted its witness. */
-export function withWitness(order: OrderRecord | undefined, { witnessMacs }: ClientCall): OrderRecord | undefined {
+export function withWitness(
+  order: GatewayOrderRecord | undefined,
+  { witnessMacs }: ClientCall,
+): GatewayOrderRecord | undefined {
   return order && witnessMacs.length > 0 ? { ...order, witnessMacs: base64(witnessMacs) } : order;
 }
 

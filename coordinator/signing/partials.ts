@@ -10,7 +10,7 @@ import {
   type VendorOrder,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import { clusterAddress, dkgAddress, nodeFault } from '../contract/messages.ts';
 import { advance, isRepeat, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
@@ -51,8 +51,8 @@ import {
   knownKey,
   leaveRound,
   participants,
-  type Turn,
-  type Work,
+  type SigningSessionStep,
+  type SigningWork,
 } from './state.ts';
 
 /** The session stops asking a node that forgot this many nonces in it. */
@@ -80,7 +80,7 @@ const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
 const quotedCharsMax = 200;
 
 /** Accepts callers' partials while the round needs partials. The call of an accepted one waits in `steps`. */
-export function takeOffers(turn: Turn): void {
+export function takeOffers(turn: SigningSessionStep): void {
   const { work } = turn.state;
   for (;;) {
     const attempt = attemptOf(work.round)!;
@@ -111,7 +111,7 @@ function readOffer(
   task: SigningTask,
   attempt: Attempt,
   { nodeId, partial }: Offer,
-): { value: Uint8Array } | { fault: Answer } {
+): { value: Uint8Array } | { fault: CallAnswer } {
   if (attempt.partials.has(nodeId)) return { fault: duplicateShare(nodeId) };
   if (bindsSigners(attempt) && !isSigner(attempt, nodeId)) {
     const signers = nodeList(attempt.nonces.map((nonce) => nonce.nodeId));
@@ -123,7 +123,7 @@ function readOffer(
   return { fault: answer('INVALID_PARTIAL_SIGNATURE', `partial_signature does not verify for node ${nodeId}`) };
 }
 
-export function duplicateShare(nodeId: number): Answer {
+export function duplicateShare(nodeId: number): CallAnswer {
   return answer('DUPLICATE_SHARE', `the partial signature of node ${nodeId} is already in`);
 }
 
@@ -131,7 +131,7 @@ export function duplicateShare(nodeId: number): Answer {
  * Handles a node's answer. Ignores answers of another attempt, or from a node outside it. Returns the node's order at the
  * vendor of the key, if it reports one.
  */
-export function partialReply(turn: Turn, nodeId: number, said: PartialReply): VendorOrder | undefined {
+export function partialReply(turn: SigningSessionStep, nodeId: number, said: PartialReply): VendorOrder | undefined {
   const { work } = turn.state;
   const { task } = work;
   const attempt = attemptOf(work.round);
@@ -153,12 +153,12 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): Ve
 }
 
 /** Whether a call wants this node's partial, and not only a preview of it. */
-function isWanted({ queue, round }: Work, nodeId: number): boolean {
+function isWanted({ queue, round }: SigningWork, nodeId: number): boolean {
   return queue.gathers.length > 0 || queue.steps.has(nodeId) || round.history.askAgain.has(nodeId);
 }
 
 /** Counts preview answers that a call wants by now, as if the node had just answered. */
-export function takeAside(turn: Turn): void {
+export function usePreviewAnswers(turn: SigningSessionStep): void {
   const { work } = turn.state;
   const answers = answersAside(work.sandbox, attemptOf(work.round));
   for (const [nodeId, bytes] of [...answers].sort(([a], [b]) => a - b)) {
@@ -170,7 +170,13 @@ export function takeAside(turn: Turn): void {
 }
 
 /** A node sent its own partial, or cannot. */
-function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array, noncePoint?: Uint8Array): void {
+function count(
+  turn: SigningSessionStep,
+  attempt: Attempt,
+  nodeId: number,
+  bytes: Uint8Array,
+  noncePoint?: Uint8Array,
+): void {
   const { work } = turn.state;
   const task = work.task!;
   const value = readPartial(task, bytes);
@@ -185,7 +191,7 @@ function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array, 
   }
 }
 
-function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: PartialReply): void {
+function refused(turn: SigningSessionStep, attempt: Attempt, nodeId: number, { outcome }: PartialReply): void {
   const { work, record } = turn.state;
   const refusal = outcome.case === 'refusal' ? outcome.value : undefined;
   const fields = {
@@ -244,7 +250,7 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
 }
 
 /** The vendor's decision, if it did not sign: the session pauses, or ends with its order's lifetime. */
-export function orderEnded(turn: Turn, nodeId: number, { code, message }: PartialRefusal): void {
+export function orderEnded(turn: SigningSessionStep, nodeId: number, { code, message }: PartialRefusal): void {
   const reason = tokenFaults.get(code);
   if (code === PartialRefusalCode.VENDOR_EXPIRED) endLifetime(turn);
   else if (reason) failToken(turn, nodeId, reason, message.slice(0, quotedCharsMax));
@@ -260,7 +266,7 @@ function inabilityOf(refusal: PartialRefusal | undefined): Inability {
   return reason ? { kind: 'lasting', reason } : { kind: 'other' };
 }
 
-function unableAnswer(nodeId: number, why: Inability): Answer {
+function unableAnswer(nodeId: number, why: Inability): CallAnswer {
   if (why.kind === 'order') {
     return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${why.code})`);
   }
@@ -275,7 +281,7 @@ function unableAnswer(nodeId: number, why: Inability): Answer {
 }
 
 /** Completes the signature from enough partials, or else answers the steps whose partial has arrived. */
-export function acceptPartials(turn: Turn): void {
+export function acceptPartials(turn: SigningSessionStep): void {
   const { work, record } = turn.state;
   const { steps } = work.queue;
   const { threshold } = knownKey(work);
@@ -309,13 +315,13 @@ export function acceptPartials(turn: Turn): void {
 }
 
 /** Also counts earlier partials that are requested again: the session answers steps when those have arrived again. */
-function awaitsAgain(turn: Turn, attempt: Attempt): boolean {
+function awaitsAgain(turn: SigningSessionStep, attempt: Attempt): boolean {
   const healthy = healthyNodes(turn.state);
   const mayAnswer = (id: number) => healthy.includes(id) && (!bindsSigners(attempt) || isSigner(attempt, id));
   return [...turn.state.work.round.history.askAgain].some(mayAnswer);
 }
 
-function completeSignature(turn: Turn, attempt: Attempt): void {
+function completeSignature(turn: SigningSessionStep, attempt: Attempt): void {
   const full = aggregate(attempt);
   if (!full) {
     const culprits = [...attempt.partials]
@@ -332,7 +338,7 @@ function completeSignature(turn: Turn, attempt: Attempt): void {
 
 /** The signature is verified: the session is complete. */
 export function completeWith(
-  turn: Turn,
+  turn: SigningSessionStep,
   full: FullSignature,
   { submitted, given }: Pick<SigningRecord, 'submitted' | 'given'>,
 ): void {
@@ -346,7 +352,7 @@ export function completeWith(
 }
 
 /** Nodes whose own partial is wrong: named and excluded; the round continues without them. */
-export function excludeNodes(turn: Turn, culprits: readonly number[]): void {
+export function excludeNodes(turn: SigningSessionStep, culprits: readonly number[]): void {
   const { work, record } = turn.state;
   const told = culprits.flatMap((id) => work.queue.steps.get(id) ?? []);
   work.queue = withoutSteps(work.queue, culprits);

@@ -11,7 +11,7 @@
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
-import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
 import type { PreviewCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection.ts';
@@ -23,10 +23,18 @@ import { readyNodes } from './nodes-seen.ts';
 import { hasCalls } from './queue.ts';
 import { attemptOf } from './round.ts';
 import { answersAside, type Preview, withPreview } from './sandbox-work.ts';
-import { healthyNodes, isBusy, keyFault, knownKey, leaveRound, type Turn, type Work } from './state.ts';
+import {
+  healthyNodes,
+  isBusy,
+  keyFault,
+  knownKey,
+  leaveRound,
+  type SigningSessionStep,
+  type SigningWork,
+} from './state.ts';
 
 /** A new preview: it waits for its turn, or is refused if too many already wait. */
-export function takeInPreview(turn: Turn, call: PreviewCall): void {
+export function takeInPreview(turn: SigningSessionStep, call: PreviewCall): void {
   const { work } = turn.state;
   turn.effects.push(startIdle(turn.config));
   if (work.sandbox.previews.length >= callsWaitingMax(turn.config)) {
@@ -38,7 +46,7 @@ export function takeInPreview(turn: Turn, call: PreviewCall): void {
 }
 
 /** Previewed nodes whose partial has not arrived, ascending. */
-export function previewedNodes({ sandbox, round }: Work): number[] {
+export function previewedNodes({ sandbox, round }: SigningWork): number[] {
   if (sandbox.previews.length === 0) return [];
   const attempt = attemptOf(round);
   const answers = answersAside(sandbox, attempt);
@@ -47,7 +55,7 @@ export function previewedNodes({ sandbox, round }: Work): number[] {
 }
 
 /** Whether a preview needs a node outside of FROST's signers, no call waits, and the next attempt can include it. */
-export function mustRedrawForPreview(turn: Turn): boolean {
+export function mustRedrawForPreview(turn: SigningSessionStep): boolean {
   const { work } = turn.state;
   const attempt = attemptOf(work.round);
   if (!attempt || !bindsSigners(attempt) || hasCalls(work.queue)) return false;
@@ -63,12 +71,16 @@ export function mustRedrawForPreview(turn: Turn): boolean {
 }
 
 /** Nodes to draw besides the wanted ones: previewed nodes, the latest first, so that previews can show them again. */
-export function preferredForPreviews(work: Work): number[] {
+export function preferredForPreviews(work: SigningWork): number[] {
   return [...previewedNodes(work), ...work.sandbox.previewed];
 }
 
 /** These nodes did not answer: the next step without a write tells the previews that wait for them. */
-export function failPreviewsOf(turn: Turn, nodeIds: ReadonlySet<number>, text: (nodeId: number) => string): void {
+export function failPreviewsOf(
+  turn: SigningSessionStep,
+  nodeIds: ReadonlySet<number>,
+  text: (nodeId: number) => string,
+): void {
   const { work } = turn.state;
   const answers = answersAside(work.sandbox, attemptOf(work.round));
   failPreviews(turn, ({ call: { nodeId } }) =>
@@ -77,22 +89,22 @@ export function failPreviewsOf(turn: Turn, nodeIds: ReadonlySet<number>, text: (
 }
 
 /** Previews that failed before retain their first reason. */
-export function failPreviews(turn: Turn, why: (preview: Preview) => Answer | undefined): void {
+export function failPreviews(turn: SigningSessionStep, why: (preview: Preview) => CallAnswer | undefined): void {
   changePreviews(turn.state.work, (preview) => ({ ...preview, failed: preview.failed ?? why(preview) }));
 }
 
 /** Lets another attempt follow one that did not get a node. */
-export function redrawAgain(turn: Turn): void {
+export function redrawAgain(turn: SigningSessionStep): void {
   changePreviews(turn.state.work, (preview) => ({ ...preview, redrew: false }));
 }
 
-function changePreviews(work: Turn['state']['work'], change: (preview: Preview) => Preview): void {
+function changePreviews(work: SigningSessionStep['state']['work'], change: (preview: Preview) => Preview): void {
   const { sandbox } = work;
   if (sandbox.previews.length > 0) work.sandbox = { ...sandbox, previews: sandbox.previews.map(change) };
 }
 
 /** Answers the previews that can be answered, unless the step has a write. */
-export function servePreviews(turn: Turn): void {
+export function servePreviews(turn: SigningSessionStep): void {
   const { work } = turn.state;
   if (turn.persisted || work.sandbox.previews.length === 0) return;
   const waiting: Preview[] = [];
@@ -119,7 +131,7 @@ export function servePreviews(turn: Turn): void {
 }
 
 /** The partial, or the reason for none; undefined: still pending. */
-function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answer | undefined {
+function resultOf(turn: SigningSessionStep, { call, failed }: Preview): PreviewedPartial | CallAnswer | undefined {
   const { record, work } = turn.state;
   const { key, nodes } = work;
   const { nodeId } = call;
@@ -151,7 +163,7 @@ function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Ans
 }
 
 /** The partial in this attempt: the node's, or the only one that verifies. */
-function knownPartial({ round, sandbox }: Work, nodeId: number): PreviewedPartial | undefined {
+function knownPartial({ round, sandbox }: SigningWork, nodeId: number): PreviewedPartial | undefined {
   const attempt = attemptOf(round);
   if (!attempt) return undefined;
   const counted = attempt.partials.get(nodeId);
@@ -160,6 +172,6 @@ function knownPartial({ round, sandbox }: Work, nodeId: number): PreviewedPartia
 }
 
 /** The store did not answer. */
-export function failSandboxCalls({ sandbox: { previews, inspections } }: Work) {
+export function failSandboxCalls({ sandbox: { previews, inspections } }: SigningWork) {
   return [...previews.map(({ call }) => call), ...inspections].map((call) => unavailableEffect(call));
 }

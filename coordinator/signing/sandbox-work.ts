@@ -3,14 +3,14 @@
  * inspections (inspection.ts). No function changes values in place. In production it is empty.
  */
 
-import type { Answer } from '../contract/answers.ts';
+import type { CallAnswer } from '../contract/answers.ts';
 import type { InspectCall, PreviewCall } from '../contract/messages.ts';
 import type { Attempt } from './attempt.ts';
 
 export interface Preview {
   readonly call: PreviewCall;
   /** The reason for none; the next step without a write answers it. */
-  readonly failed: Answer | undefined;
+  readonly failed: CallAnswer | undefined;
   /** It has caused an attempt to be abandoned. */
   readonly redrew: boolean;
 }

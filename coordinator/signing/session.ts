@@ -15,7 +15,7 @@ import {
   type CoordinatorWrite,
   clusterAddress,
   isLocal,
-  keyKey,
+  keyRecordKey,
   type LocalMessage,
   receivedBody,
 } from '../contract/messages.ts';
@@ -42,17 +42,17 @@ import {
   newWork,
   type OpenState,
   type SessionKey,
-  type Settlement,
   type SigningSession,
+  type SigningSessionStep,
   type SigningState,
   type SigningStep,
   stepOf,
-  type Turn,
+  type VendorSettlement,
 } from './state.ts';
 import { readPath } from './validation.ts';
 import { vendorNoted, vendorOrderOpen, vendorSettled } from './vendor-orders.ts';
 
-type Unborn = Extract<SigningState, { phase: 'unborn' }>;
+type NotCreated = Extract<SigningState, { phase: 'notCreated' }>;
 
 export function signingBehaviour(
   config: SessionConfig,
@@ -63,7 +63,7 @@ export function signingBehaviour(
     durableKey: durableKeyOf,
     start: (record) => {
       if (record?.kind !== 'session' || record.session.ceremony.kind !== 'signing') {
-        return { state: { phase: 'unborn', tampered: record?.kind === 'tampered' }, effects: [] };
+        return { state: { phase: 'notCreated', tampered: record?.kind === 'tampered' }, effects: [] };
       }
       const session = record.session as SigningSession;
       return {
@@ -79,12 +79,12 @@ function receive(state: SigningState, input: CoordinatorInput, context: Context,
   const told = input.kind === 'message' && isLocal(input.message) && notFoundReply(input.message);
   // No answer about it has left yet.
   if (told && state.phase !== 'open') {
-    const stops: CoordinatorEffect[] = state.phase === 'unborn' ? [{ kind: 'stop' }] : [];
+    const stops: CoordinatorEffect[] = state.phase === 'notCreated' ? [{ kind: 'stop' }] : [];
     return { state, effects: [told, ...stops] };
   }
   switch (state.phase) {
-    case 'unborn':
-      return unborn(state, input, context, config);
+    case 'notCreated':
+      return notCreated(state, input, context, config);
     case 'opening':
       return continueOpening(state, input, context, config);
     case 'open':
@@ -98,7 +98,7 @@ function notFoundReply(said: LocalMessage): CoordinatorEffect | undefined {
   return said.kind === 'previewCall' ? noPreviewReply(said.call, answer('SESSION_NOT_FOUND')) : undefined;
 }
 
-function unborn(state: Unborn, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
+function notCreated(state: NotCreated, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
   if (input.kind === 'message' && !isLocal(input.message) && receivedBody(input.message).case === 'vendorSettled') {
     const { tenant, session } = input.message;
     return { state, effects: [vendorNoted(input.from, tenant, session), { kind: 'stop' }] };
@@ -149,7 +149,10 @@ function keyFrom(record: CoordinatorRecord | undefined): SessionKey {
 }
 
 /** The state is the one before the refused step, so every call waits in it; the call of the refused step joins them. */
-function refused(turn: Turn, { refusal, input }: Extract<CoordinatorInput, { kind: 'persistRefused' }>): SigningStep {
+function refused(
+  turn: SigningSessionStep,
+  { refusal, input }: Extract<CoordinatorInput, { kind: 'persistRefused' }>,
+): SigningStep {
   const { work, record } = turn.state;
   if (input.kind === 'message' && isLocal(input.message)) waitAgain(work, input.message);
   if (refusal.kind !== 'conflict') return failAll(turn);
@@ -179,17 +182,17 @@ function waitAgain(work: Draft, said: LocalMessage): void {
   else if (said.kind === 'inspectCall') work.sandbox = { ...sandbox, inspections: [...sandbox.inspections, said.call] };
 }
 
-function serveSandboxCalls(turn: Turn): void {
+function serveSandboxCalls(turn: SigningSessionStep): void {
   servePreviews(turn);
   serveInspections(turn);
 }
 
 /** The store did not answer. */
-function failAll({ state }: Turn): SigningStep {
+function failAll({ state }: SigningSessionStep): SigningStep {
   return { state, effects: [...failSandboxCalls(state.work), ...failCalls(waitingCalls(state.work.queue))] };
 }
 
-function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
+function message(turn: SigningSessionStep, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
   const { work } = turn.state;
   const { message: said, from } = input;
   if (!isLocal(said)) {
@@ -248,7 +251,7 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
 }
 
 /** The vendor has decided. The decision waits for the key; if it is lost, its node repeats it. */
-function settled(turn: Turn, settlement: Settlement): void {
+function settled(turn: SigningSessionStep, settlement: VendorSettlement): void {
   const { work, record } = turn.state;
   work.settled = undefined;
   if (work.key.kind === 'known' || !isOpen(record.state)) {
@@ -259,7 +262,7 @@ function settled(turn: Turn, settlement: Settlement): void {
   }
 }
 
-function timer(turn: Turn, name: string): void {
+function timer(turn: SigningSessionStep, name: string): void {
   const { work } = turn.state;
   switch (name) {
     case 'silence':
@@ -278,15 +281,15 @@ function timer(turn: Turn, name: string): void {
   }
 }
 
-function loadKey(turn: Turn): void {
+function loadKey(turn: SigningSessionStep): void {
   const { work, record } = turn.state;
   if (isLoading(work)) return;
   work.key = { kind: work.key.kind === 'known' ? 'unread' : work.key.kind, loading: true };
-  turn.effects.push({ kind: 'load', key: keyKey(record.tenant, record.ceremony.facts.keyId) });
+  turn.effects.push({ kind: 'load', key: keyRecordKey(record.tenant, record.ceremony.facts.keyId) });
 }
 
 /** Builds the task of a validated session from its record and its key. */
-function prepare(turn: Turn): void {
+function prepare(turn: SigningSessionStep): void {
   const { work, record } = turn.state;
   const { facts, curve } = record.ceremony;
   if (work.key.kind !== 'known' || curve === '' || work.task) return;
@@ -303,7 +306,7 @@ function prepare(turn: Turn): void {
 /**
  * Continues from another record of this session, or ends it when its key is closed: it handles every waiting call again.
  */
-function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningStep {
+function adopt(turn: SigningSessionStep, record: SigningSession, keyClosed: boolean): SigningStep {
   const { key, task, round, queue, sandbox } = turn.state.work;
   const fresh = newWork(record);
   turn.effects.push(...leaveCluster());

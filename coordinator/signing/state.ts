@@ -11,7 +11,7 @@ import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type ClientCall,
@@ -24,7 +24,7 @@ import { isOpen } from '../contract/transitions.ts';
 import type { SigningTask } from '../keystores/public.ts';
 import { quote } from '../session/message-text.ts';
 import type { StepResult } from '../session/replies.ts';
-import { beginTurn, type SessionTurn } from '../session/turn.ts';
+import { beginTurn, type SessionStep } from '../session/turn.ts';
 import { type NodesSeen, nothingSeen, readyNodes, watchEnded } from './nodes-seen.ts';
 import { emptyQueue, hasCalls, type Queue } from './queue.ts';
 import { newRound, type Round, roundLeft } from './round.ts';
@@ -40,12 +40,12 @@ export type SessionKey =
   /** `tampered`: no coordinator wrote its record. `loading`: the actor has requested its record. */
   | { readonly kind: 'unread' | 'missing' | 'tampered'; readonly loading: boolean };
 
-export interface Settlement {
+export interface VendorSettlement {
   readonly from: Address;
   readonly said: VendorSettled;
 }
 
-export interface Work {
+export interface SigningWork {
   readonly key: SessionKey;
   /** Once the key is known and the request was validated against it. */
   readonly task: SigningTask | undefined;
@@ -54,15 +54,15 @@ export interface Work {
   readonly queue: Queue;
   readonly sandbox: SandboxWork;
   /** The vendor's decision, until the key is loaded. */
-  readonly settled: Settlement | undefined;
+  readonly settled: VendorSettlement | undefined;
 }
 
 /** The work of a step's next state. */
-export type Draft = { -readonly [Field in keyof Work]: Work[Field] };
+export type Draft = { -readonly [Field in keyof SigningWork]: SigningWork[Field] };
 
 export type SigningState =
   /** `tampered`: its record is not as a coordinator wrote it. */
-  | { readonly phase: 'unborn'; readonly tampered: boolean }
+  | { readonly phase: 'notCreated'; readonly tampered: boolean }
   /** The request is being validated; its key is loading, or its outcome was forced. */
   | {
       readonly phase: 'opening';
@@ -73,12 +73,12 @@ export type SigningState =
     }
   | OpenState;
 
-export type OpenState = { readonly phase: 'open'; readonly record: SigningSession; readonly work: Work };
+export type OpenState = { readonly phase: 'open'; readonly record: SigningSession; readonly work: SigningWork };
 export type SigningStep = Step<SigningState, CoordinatorMessage, CoordinatorWrite>;
-export type Turn = SessionTurn<SigningSession, Draft>;
+export type SigningSessionStep = SessionStep<SigningSession, Draft>;
 
 /** The work of a session that begins, or that was loaded. */
-export function newWork({ state, ceremony }: SigningSession): Work {
+export function newWork({ state, ceremony }: SigningSession): SigningWork {
   return {
     key: { kind: 'unread', loading: false },
     task: undefined,
@@ -90,7 +90,11 @@ export function newWork({ state, ceremony }: SigningSession): Work {
   };
 }
 
-export function beginSigningTurn({ record, work }: OpenState, context: Context, config: SessionConfig): Turn {
+export function beginSigningTurn(
+  { record, work }: OpenState,
+  context: Context,
+  config: SessionConfig,
+): SigningSessionStep {
   // Field by field, like every object of the hot path: objects built by spreading have different hidden classes.
   const draft = {
     key: work.key,
@@ -105,27 +109,27 @@ export function beginSigningTurn({ record, work }: OpenState, context: Context, 
 }
 
 /** Whether a call or a preview wants partials. */
-export function isBusy({ queue, sandbox }: Work): boolean {
+export function isBusy({ queue, sandbox }: SigningWork): boolean {
   return hasCalls(queue) || waitsToSee(sandbox);
 }
 
 /** The session's key. Throws if it is not loaded. */
-export function knownKey({ key }: Work): KeyRecord {
+export function knownKey({ key }: SigningWork): KeyRecord {
   if (key.kind !== 'known') throw new Error(`the session's key is ${key.kind}`);
   return key.record;
 }
 
 /** A vendor holds the session's key: for other keys no node's message about orders counts. */
-export function isAtVendor({ key }: Work): boolean {
+export function isAtVendor({ key }: SigningWork): boolean {
   return key.kind === 'known' && ownKeysOf(key.record.scheme) === 'vendor';
 }
 
-export function isLoading({ key }: Work): boolean {
+export function isLoading({ key }: SigningWork): boolean {
   return key.kind !== 'known' && key.loading;
 }
 
 /** The reason why a session without its key cannot continue. */
-export function keyFault({ key }: Work, keyId: string): Answer {
+export function keyFault({ key }: SigningWork, keyId: string): CallAnswer {
   if (key.kind === 'tampered')
     return answer('STORE_TAMPERED', `the stored key ${quote(keyId)} is not as it was written`);
   return answer('WALLET_KEY_NOT_FOUND', `the key ${quote(keyId)} of this session is missing`);
@@ -171,7 +175,7 @@ export function signatureResult(record: SigningSession): StepResult {
 }
 
 /** Unsubscribes from nodes: ends the timers and the watch, and withdraws a pending draw. */
-export function leaveNodes(turn: Turn): void {
+export function leaveNodes(turn: SigningSessionStep): void {
   const { work } = turn.state;
   if (work.nodes.watch) turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
   if (work.round.phase === 'drawing') {
@@ -182,7 +186,7 @@ export function leaveNodes(turn: Turn): void {
 }
 
 /** No call waits: the round pauses. */
-export function leaveRound(turn: Turn): void {
+export function leaveRound(turn: SigningSessionStep): void {
   leaveNodes(turn);
   turn.state.work.round = roundLeft(turn.state.work.round);
 }
@@ -191,7 +195,7 @@ export function leaveRound(turn: Turn): void {
  * The step of a turn: it continues without a new input when calls wait behind a write or behind each other, and leaves memory when
  * nothing waits and the session is not open (a paused one may be revoked in the store by a newer one).
  */
-export function stepOf(turn: Turn): SigningStep {
+export function stepOf(turn: SigningSessionStep): SigningStep {
   const { record, work } = turn.state;
   const hasInbox = work.queue.inbox.length > 0;
   const waits = isBusy(work) || work.sandbox.inspections.length > 0;

@@ -24,7 +24,7 @@ import {
   isVaultKey,
   opaqueBytesMax,
 } from '../../proto/limits.ts';
-import { type Answer, answer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/answers.ts';
 import type { CallFacts } from '../contract/messages.ts';
 import type { KeyRecord, SigningFacts } from '../contract/record.ts';
 import { quote } from '../session/message-text.ts';
@@ -58,11 +58,11 @@ export function factsOf({ request, walletService, walletTerms }: AskedFor): Sign
 }
 
 /** The fault of an unknown directive. It is the first check, since directives come first. */
-export function directiveFault(directive: MockDirective): Answer | undefined {
+export function directiveFault(directive: MockDirective): CallAnswer | undefined {
   return MockDirective[directive] === undefined ? unknownEnum('mock_directive', directive) : undefined;
 }
 
-export function opaqueFault(request: InitiateSigningRequest): Answer | undefined {
+export function opaqueFault(request: InitiateSigningRequest): CallAnswer | undefined {
   const opaque = [
     ['policy_approval_token', request.policyApprovalToken],
     ['human_approval_witness', request.humanApprovalWitness],
@@ -80,7 +80,7 @@ export function evidenceSha256(evidence: Uint8Array): string {
 }
 
 /** The checks without the key. */
-export function requestFault(facts: SigningFacts): Answer | undefined {
+export function requestFault(facts: SigningFacts): CallAnswer | undefined {
   if (ApprovalMode[facts.approvalMode] === undefined) return unknownEnum('approval_mode', facts.approvalMode);
   if (KeystoreType[facts.keystoreType] === undefined) return unknownEnum('keystore_type', facts.keystoreType);
   const texts = [
@@ -106,7 +106,9 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
   return undefined;
 }
 
-export type KeyedResult = { readonly path: readonly number[]; readonly scheme: KeyScheme } | { readonly fault: Answer };
+export type KeyedResult =
+  | { readonly path: readonly number[]; readonly scheme: KeyScheme }
+  | { readonly fault: CallAnswer };
 
 /** The checks with the key; returns the non-hardened path below it, and the scheme. */
 export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedResult {
@@ -160,7 +162,7 @@ export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedR
 /** A derivation path, or its fault. */
 export function readPath(
   path: string,
-): { readonly hardened: readonly number[]; readonly normal: readonly number[] } | { readonly fault: Answer } {
+): { readonly hardened: readonly number[]; readonly normal: readonly number[] } | { readonly fault: CallAnswer } {
   if (path.length > derivationPathCharsMax) {
     return {
       fault: answer(
@@ -177,6 +179,6 @@ export function readPath(
   }
 }
 
-function unknownEnum(field: string, value: number): Answer {
+function unknownEnum(field: string, value: number): CallAnswer {
   return answer('INVALID_REQUEST', `${field} ${value} is not a value of its enum`);
 }

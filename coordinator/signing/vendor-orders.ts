@@ -21,13 +21,17 @@ import { expire } from './finalize.ts';
 import { completeWith, excludeNodes, orderEnded } from './partials.ts';
 import { failPreviewsOf } from './previews.ts';
 import { roundAnswered, roundCalls } from './queue.ts';
-import { isAtVendor, knownKey, leaveRound, type Turn } from './state.ts';
+import { isAtVendor, knownKey, leaveRound, type SigningSessionStep } from './state.ts';
 
 /** 32 hex digits: the node's name for an order. */
 const referencePattern = /^[0-9a-f]{32}$/;
 
 /** The vendor has the order of this session, and has not decided: answers every caller that waits for the signature. */
-export function vendorOrderOpen(turn: Turn, nodeId: number, { reference, expiresEpochMs }: VendorOrder): void {
+export function vendorOrderOpen(
+  turn: SigningSessionStep,
+  nodeId: number,
+  { reference, expiresEpochMs }: VendorOrder,
+): void {
   const { work, record } = turn.state;
   if (!referencePattern.test(reference)) return;
   const expiresMs = Math.min(Number(expiresEpochMs), turn.context.nowMs + vendorOrderLifetimeMaxMs);
@@ -48,7 +52,7 @@ export function vendorOrderOpen(turn: Turn, nodeId: number, { reference, expires
 }
 
 /** The vendor has decided. The session's key is known, unless the session has ended. */
-export function vendorSettled(turn: Turn, from: Address, { nodeId, outcome }: VendorSettled): void {
+export function vendorSettled(turn: SigningSessionStep, from: Address, { nodeId, outcome }: VendorSettled): void {
   const { work, record } = turn.state;
   const noted = vendorNoted(from, record.tenant, record.sessionId);
   if (!isOpen(record.state) || expire(turn)) {

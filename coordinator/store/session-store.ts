@@ -18,7 +18,7 @@ import type { SessionPageQuery } from '../../proto/session-list.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
-  keyKey,
+  keyRecordKey,
   readSessionPageKey,
   type SessionName,
   sessionKey,
@@ -180,7 +180,7 @@ export function sessionStore(
     result: WriteOutcome<CoordinatorRecord>,
   ): WriteOutcome<CoordinatorRecord> {
     if (!binds) return result;
-    const key = keyKey(binds.tenant, binds.keyId);
+    const key = keyRecordKey(binds.tenant, binds.keyId);
     if (result.kind === 'written') cache(key, { kind: 'key', key: binds });
     else if (result.code === 'KEY_BOUND' && result.current?.kind === 'key') cache(key, result.current);
     return result;
@@ -196,7 +196,7 @@ export function sessionStore(
     const found = readKey(text, macs, cluster);
     if (found === undefined) return undefined;
     if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
-    return found === 'tampered' || keyKey(found.tenant, found.keyId) !== key
+    return found === 'tampered' || keyRecordKey(found.tenant, found.keyId) !== key
       ? tampered(key)
       : { kind: 'key', key: found };
   }
@@ -289,7 +289,11 @@ export function sessionStore(
   ): WriteOutcome<CoordinatorRecord> {
     if (code === 'OK') return { kind: 'written' };
     if (code === 'KEY_BOUND' && binds) {
-      return { kind: 'conflict', code, current: keyRecord(keyKey(binds.tenant, binds.keyId), fields?.[0] ?? null) };
+      return {
+        kind: 'conflict',
+        code,
+        current: keyRecord(keyRecordKey(binds.tenant, binds.keyId), fields?.[0] ?? null),
+      };
     }
     if (code === 'INTENT_ELSEWHERE') {
       return {

@@ -10,7 +10,7 @@
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import sodium from 'sodium-native';
-import { concatBytes, encodeParts, type RandomBytes, takeRandom, utf8 } from './bytes.ts';
+import { concatBytes, encodeParts, type RandomSource, takeRandom, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { hkdfSha256 } from './hashing.ts';
 
@@ -34,7 +34,7 @@ export function encryptRecord(
   key: Uint8Array,
   associatedData: Uint8Array,
   plaintext: Uint8Array,
-  random: RandomBytes,
+  random: RandomSource,
 ): Uint8Array {
   assertKey(key);
   const iv = takeRandom(random, 12);
@@ -49,7 +49,7 @@ export function encryptBriefRecord(
   key: Uint8Array,
   associatedData: Uint8Array,
   plaintext: Uint8Array,
-  random: RandomBytes,
+  random: RandomSource,
 ): Uint8Array {
   assertKey(key);
   // From Buffer's pool: allocating a separate array of this size costs more than the cipher.

@@ -9,10 +9,10 @@ import { CryptoError } from './errors.ts';
 import { sha256Of } from './hashing.ts';
 
 /** A source of random bytes, supplied by the caller. Must return exactly `length` fresh bytes, and keep no reference to them. */
-export type RandomBytes = (length: number) => Uint8Array;
+export type RandomSource = (length: number) => Uint8Array;
 
 /** Takes `length` bytes from `random` and refuses a source that answers with another length (INVALID_BYTES). */
-export function takeRandom(random: RandomBytes, length: number): Uint8Array {
+export function takeRandom(random: RandomSource, length: number): Uint8Array {
   const bytes = random(length);
   if (bytes.length !== length) throw new CryptoError('INVALID_BYTES', `the random source must return ${length} bytes`);
   return bytes;

@@ -25,14 +25,14 @@ import { verifyHsmPossession } from './hsm.ts';
 import { verify } from './identity.ts';
 import { isHeldOutside, type OwnKeys } from './key-package.ts';
 import { BoundedMemo } from './memo.ts';
-import { participantsOf, type Sharing } from './participants.ts';
+import { type KeyHolders, participantsOf } from './participants.ts';
 import { verifyPossession } from './possession.ts';
 import { open, sealingKeyMatches } from './sealing.ts';
 import type { SealingKeyPair } from './sealing-x25519.ts';
 import { validateCommitments, verifyShare } from './vss.ts';
 
 /** The terms of one attempt of a DKG session. All of them are public and fixed for the attempt. */
-export interface DkgTerms extends Sharing {
+export interface DkgTerms extends KeyHolders {
   readonly tenant: string;
   readonly session: string;
   readonly attempt: number;

@@ -2,7 +2,7 @@
  * The scalar half of a group: encoding, strict decoding, and unbiased drawing. Shared by both curves, which differ only
  * in order and byte order.
  */
-import { type RandomBytes, takeRandom } from './bytes.ts';
+import { type RandomSource, takeRandom } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { bigEndian32, integerFromBigEndian, integerFromLittleEndian, littleEndian32, modulo } from './scalar.ts';
 
@@ -12,7 +12,7 @@ export interface ScalarCodec {
   decodeScalar(bytes: Uint8Array): bigint;
   decodeNonZeroScalar(bytes: Uint8Array): bigint;
   reduce(bytes: Uint8Array): bigint;
-  randomScalar(random: RandomBytes): bigint;
+  randomScalar(random: RandomSource): bigint;
 }
 
 /** Builds the scalar operations for a group of prime `order`. */

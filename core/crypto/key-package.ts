@@ -10,7 +10,7 @@ import { equalBytes, latin1, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { BoundedMemo } from './memo.ts';
-import { assertParticipants, participantsOf, placeOf, type Sharing } from './participants.ts';
+import { assertParticipants, type KeyHolders, participantsOf, placeOf } from './participants.ts';
 import { assertThreshold } from './polynomial.ts';
 import { combineCommitments, validateCommitments, verificationShares } from './vss.ts';
 
@@ -47,7 +47,7 @@ export interface KeyPackage extends PublicKeyPackage {
 }
 
 /** The public inputs of a finished DKG: `commitmentsByDealer` are those of the participants, in their order. */
-export interface DkgTranscript extends Sharing {
+export interface DkgTranscript extends KeyHolders {
   readonly curve: Curve;
   readonly threshold: number;
   /** Every node makes its own key. */

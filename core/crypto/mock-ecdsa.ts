@@ -10,7 +10,7 @@
  * digest as a big-endian integer modulo q.
  */
 import { Variant } from './backend.ts';
-import { concatBytes, type RandomBytes } from './bytes.ts';
+import { concatBytes, type RandomSource } from './bytes.ts';
 import { type EcdsaChecks, secp256k1Ecdsa } from './ecdsa-secp256k1.ts';
 import { CryptoError } from './errors.ts';
 import { groupOf } from './group.ts';
@@ -47,7 +47,7 @@ export interface MockEcdsaPartial {
 }
 
 /** One node's contribution to the nonce: a uniform scalar in [1, q). Secret; use it once. */
-export function dealMockNonce(random: RandomBytes): bigint {
+export function dealMockNonce(random: RandomSource): bigint {
   return groupOf('secp256k1').randomScalar(random);
 }
 

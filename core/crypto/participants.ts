@@ -6,7 +6,7 @@ import { CryptoError } from './errors.ts';
 import { NODES_MAX } from './polynomial.ts';
 
 /** The number of nodes with a share, and their ids; without `participants` the nodes 1 to `totalNodes`. */
-export interface Sharing {
+export interface KeyHolders {
   readonly totalNodes: number;
   /** Ascending. */
   readonly participants?: readonly number[] | undefined;
@@ -15,7 +15,7 @@ export interface Sharing {
 const ranges: (readonly number[])[] = [];
 
 /** The ids of a key's nodes, ascending. */
-export function participantsOf({ totalNodes, participants }: Sharing): readonly number[] {
+export function participantsOf({ totalNodes, participants }: KeyHolders): readonly number[] {
   if (participants !== undefined) return participants;
   ranges[totalNodes] ??= Array.from({ length: totalNodes }, (_, index) => index + 1);
   return ranges[totalNodes];
@@ -30,19 +30,19 @@ export function areParticipants(ids: readonly number[], totalNodes: number, idMa
 }
 
 /** Throws INVALID_NODE_ID unless they can be a key's nodes. */
-export function assertParticipants(sharing: Sharing): void {
+export function assertParticipants(sharing: KeyHolders): void {
   if (areParticipants(participantsOf(sharing), sharing.totalNodes)) return;
   throw new CryptoError('INVALID_NODE_ID', `the participants are not ${sharing.totalNodes} ascending node ids`);
 }
 
 /** The position of a node in the lists of a key; INVALID_NODE_ID for a node without a share. */
-export function placeOf(sharing: Sharing, nodeId: number): number {
+export function placeOf(sharing: KeyHolders, nodeId: number): number {
   const place = participantsOf(sharing).indexOf(nodeId);
   if (place < 0) throw new CryptoError('INVALID_NODE_ID', `node ${nodeId} holds no share of the key`);
   return place;
 }
 
 /** Whether they are the nodes 1 to `totalNodes`. */
-export function areFirstNodes(sharing: Sharing): boolean {
+export function areFirstNodes(sharing: KeyHolders): boolean {
   return participantsOf(sharing).every((id, index) => id === index + 1);
 }

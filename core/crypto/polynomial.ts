@@ -6,7 +6,7 @@
  * Coefficients are drawn non-zero, so that every Feldman commitment is an encodable point; this changes the
  * distribution by less than 2^-249.
  */
-import { encodeParts, type RandomBytes, u32be, utf8 } from './bytes.ts';
+import { encodeParts, type RandomSource, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { hkdfSha256 } from './hashing.ts';
@@ -47,7 +47,7 @@ export function evaluate(curve: Curve, polynomial: Polynomial, x: number): bigin
 }
 
 /** A fresh polynomial of `threshold` uniform non-zero coefficients. Secret. */
-export function randomPolynomial(curve: Curve, threshold: number, random: RandomBytes): Polynomial {
+export function randomPolynomial(curve: Curve, threshold: number, random: RandomSource): Polynomial {
   assertThreshold(threshold, NODES_MAX);
   return Array.from({ length: threshold }, () => groupOf(curve).randomScalar(random));
 }

@@ -5,7 +5,7 @@
  * its own (a rogue key). The challenge binds the dealer's id and a context (tenant, session, attempt, roster), so that a
  * proof cannot be replayed by another dealer or in another session.
  */
-import { concatBytes, encodeParts, equalBytes, type RandomBytes, takeRandom, u32be, utf8 } from './bytes.ts';
+import { concatBytes, encodeParts, equalBytes, type RandomSource, takeRandom, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { sha512 } from './hashing.ts';
@@ -31,7 +31,7 @@ export function provePossession(
     readonly secret: bigint;
     /** `secret`·G. */
     readonly publicKey: Uint8Array;
-    readonly random: RandomBytes;
+    readonly random: RandomSource;
   },
 ): Uint8Array {
   const { curve, secret, publicKey, context, dealerId, random } = input;

@@ -8,7 +8,7 @@
  * Invariant: every received point passes `isValidPoint` before it is added to anything. Multiplications
  * check their inputs; additions do not, since sums of valid points are valid.
  */
-import type { RandomBytes } from './bytes.ts';
+import type { RandomSource } from './bytes.ts';
 
 /** The curves that keys can live on. */
 export type Curve = 'secp256k1' | 'ed25519';
@@ -34,7 +34,7 @@ export interface Group {
   /** Bytes of any length as an integer in the group's byte order, reduced. Unbiased from 48 bytes of randomness on. */
   reduce(bytes: Uint8Array): bigint;
   /** A uniform scalar in [1, order), from 64 bytes of `random`. Secret. */
-  randomScalar(random: RandomBytes): bigint;
+  randomScalar(random: RandomSource): bigint;
   /** Whether the bytes are the canonical encoding of a point of the prime-order group other than the identity. */
   isValidPoint(bytes: Uint8Array): boolean;
   /** `scalar`·G. Zero: IDENTITY_POINT. */

@@ -13,7 +13,7 @@
  * Box: 32 bytes ephemeral public key ‖ ciphertext ‖ 16 bytes tag.
  */
 import { Variant } from './backend.ts';
-import { equalBytes, type RandomBytes, takeRandom } from './bytes.ts';
+import { equalBytes, type RandomSource, takeRandom } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type SealingKeyPair, type SealingScheme, sealBroken, x25519Sealing } from './sealing-x25519.ts';
 
@@ -44,7 +44,7 @@ export function seal(input: {
   readonly recipientPublicKey: Uint8Array;
   readonly plaintext: Uint8Array;
   readonly associatedData: Uint8Array;
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
 }): Uint8Array {
   const { recipientPublicKey, plaintext, associatedData, random } = input;
   if (recipientPublicKey.length !== 32) throw new CryptoError('INVALID_BYTES', 'a sealing key is 32 bytes');

@@ -47,7 +47,7 @@ export interface ClusterEntry extends ClusterState {
 }
 
 /** The unverified content of a session's record: only its own cluster can check its MAC. Numbers of the contract's enums. */
-export interface SessionFacts {
+export interface StoredSessionFacts {
   readonly epoch: number;
   readonly state: number;
   readonly checkpointId: string;
@@ -65,5 +65,5 @@ export interface ClusterRegistry {
   /** The cluster of the session or key of this id; undefined: neither exists. */
   locate(tenant: string, id: string): Promise<number | undefined>;
   /** undefined: no such session. */
-  session(tenant: string, sessionId: string): Promise<SessionFacts | undefined>;
+  session(tenant: string, sessionId: string): Promise<StoredSessionFacts | undefined>;
 }

@@ -9,7 +9,7 @@ import {
   type ClusterState,
   firstCluster,
   keyRecordKey,
-  type SessionFacts,
+  type StoredSessionFacts,
   sessionRecordKey,
 } from './clusters.ts';
 import { luaCommand, luaScript } from './lua.ts';
@@ -91,7 +91,7 @@ export class RedisClusters implements ClusterRegistry {
     return typeof key === 'string' ? numberOf(/"cluster":(\d+)}$/.exec(key)?.[1]) : undefined;
   }
 
-  async session(tenant: string, sessionId: string): Promise<SessionFacts | undefined> {
+  async session(tenant: string, sessionId: string): Promise<StoredSessionFacts | undefined> {
     const { epoch, state, checkpointId, checkpointMs, data } = await this.#redis.hgetall(
       sessionRecordKey(tenant, sessionId),
     );

@@ -17,7 +17,7 @@ export interface SealPort {
 }
 
 /** The final result of a route: an answer, or an error. */
-export type Outcome =
+export type RouteOutcome =
   | { readonly kind: 'answer'; readonly answer: PlainAnswer }
   | { readonly kind: 'error'; readonly error: ServiceError };
 
@@ -27,7 +27,7 @@ export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'stream' | 'headers'>
  * An answer that shows a wallet, with the balances that its change has left it (`balancesOf` in the store's contract).
  * They are unknown before the commit, so they are stored beside the sealed answer. Undefined: the answer shows none.
  */
-export function showing(outcome: Outcome, balances: Balances | undefined): Outcome {
+export function showing(outcome: RouteOutcome, balances: Balances | undefined): RouteOutcome {
   if (balances === undefined || outcome.kind === 'error') return outcome;
   const { answer } = outcome;
   // The events may show a wallet, and the answer what changed it.
@@ -43,7 +43,7 @@ function isWallet(body: unknown): body is WalletShown {
   return Array.isArray((body as Partial<WalletShown> | undefined)?.assets);
 }
 
-export function isStored(outcome: Outcome): boolean {
+export function isStored(outcome: RouteOutcome): boolean {
   if (outcome.kind === 'answer') return isStoredStatus(outcome.answer.status);
   const { error } = outcome;
   return isStoredStatus(error.entry.http) && !error.details?.some(({ issue }) => passing.has(issue));
@@ -60,19 +60,19 @@ const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_co
 const hashMark = '~';
 
 /** The text to seal: an answer, and to which request. An error is stored without its request id: each answer has its own. */
-export function writeOutcome(outcome: Outcome, bodyHash: string): string {
+export function writeOutcome(outcome: RouteOutcome, bodyHash: string): string {
   return `${hashMark}${bodyHash}${outcomeText(outcome)}`;
 }
 
 /** Throws an Error when the text is not one of `writeOutcome`, or an answer to another request. */
-export function readOutcome(text: string, bodyHash: string): Outcome {
+export function readOutcome(text: string, bodyHash: string): RouteOutcome {
   if (!text.startsWith(hashMark)) return outcomeIn(text);
   const head = `${hashMark}${bodyHash}`;
   if (!text.startsWith(head)) throw new Error('a stored answer is to another request');
   return outcomeIn(text.slice(head.length));
 }
 
-function outcomeText(outcome: Outcome): string {
+function outcomeText(outcome: RouteOutcome): string {
   if (outcome.kind === 'answer') {
     const { status, headers, body } = outcome.answer;
     return packObject(JSON.stringify({ status, headers, body }));
@@ -81,7 +81,7 @@ function outcomeText(outcome: Outcome): string {
   return JSON.stringify({ error: { kind, message, details, headers } });
 }
 
-function outcomeIn(text: string): Outcome {
+function outcomeIn(text: string): RouteOutcome {
   const stored = JSON.parse(unpackObject(text)) as {
     status?: number;
     headers?: Record<string, string>;

@@ -10,13 +10,13 @@ interface Waiting {
   readonly admit: () => void;
 }
 
-export interface Turn {
+export interface ConflictLock {
   readonly key: string;
   /** Begins the next turn. Call it exactly once. */
   end(): void;
 }
 
-export class Turns {
+export class ConflictLocks {
   /** The requests that wait for a key, in order of arrival, without the one whose turn it is. */
   readonly #queues = new Map<string, Waiting[]>();
   readonly #timers: Timers;
@@ -35,8 +35,8 @@ export class Turns {
   }
 
   /** Resolves when the turn begins; undefined when `waitMs` is over first. */
-  take(key: string, waitMs: number): Promise<Turn | undefined> {
-    const turn: Turn = { key, end: () => this.#end(key) };
+  take(key: string, waitMs: number): Promise<ConflictLock | undefined> {
+    const turn: ConflictLock = { key, end: () => this.#end(key) };
     const queue = this.#queues.get(key);
     if (queue === undefined) {
       this.#queues.set(key, []);

@@ -5,14 +5,14 @@ import { type IdPrefix, newId } from '../../proto/ids.ts';
 import type { RequestContext } from './route.ts';
 
 /** The data that stays the same when a request is repeated under its idempotency key, or runs again after a conflict. */
-export interface Attempt {
+export interface RequestAttempt {
   /** Drawn only when an id is made. */
   readonly seed: () => Uint8Array;
   /** The start of the first attempt: the time in the ids, which must repeat. Not to be used as a clock. */
   readonly startedMs: number;
 }
 
-export function freshAttempt(nowMs: number, random: RandomBytes): Attempt {
+export function freshAttempt(nowMs: number, random: RandomBytes): RequestAttempt {
   let drawn: Uint8Array | undefined;
   return {
     startedMs: nowMs,
@@ -29,7 +29,7 @@ export type ContextBase = Omit<RequestContext, 'nowMs' | 'newId'>;
  * A context whose ids begin anew: the n-th id of a prefix is the same in every run of an attempt. `nowMs` is the time of this
  * run, which may be up to a day after the attempt began: decisions use the present time.
  */
-export function contextOf(base: ContextBase, attempt: Attempt, nowMs: number): RequestContext {
+export function contextOf(base: ContextBase, attempt: RequestAttempt, nowMs: number): RequestContext {
   const counts = new Map<IdPrefix, number>();
   return {
     ...base,

@@ -11,9 +11,9 @@ import {
   type IdempotencyMark,
   StoreUnavailable,
 } from '../../wallets/store/contract.ts';
-import { isStored, type Outcome, showing } from './answers.ts';
-import type { Turn, Turns } from './conflict-queue.ts';
-import { type Attempt, type ContextBase, contextOf } from './context.ts';
+import { isStored, type RouteOutcome, showing } from './answers.ts';
+import type { ConflictLock, ConflictLocks } from './conflict-queue.ts';
+import { type ContextBase, contextOf, type RequestAttempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import { keepsChanging, outcomeUnknown, quotaExceeded, toServiceError } from './failures.ts';
 import type { Answer, RequestContext } from './route.ts';
@@ -30,7 +30,7 @@ export type Executed =
    * `settled`: the answer was committed under the idempotency key together with the change. `isStored`: whether the key keeps it;
    * undefined: by its status.
    */
-  | { readonly kind: 'done'; readonly outcome: Outcome; readonly settled: boolean; readonly isStored?: boolean }
+  | { readonly kind: 'done'; readonly outcome: RouteOutcome; readonly settled: boolean; readonly isStored?: boolean }
   /** Another request took over the idempotency key; this run had no effect. */
   | { readonly kind: 'overtaken' };
 
@@ -42,13 +42,13 @@ interface Conflict {
 
 export interface Execution {
   readonly base: ContextBase;
-  readonly attempt: Attempt;
+  readonly attempt: RequestAttempt;
   readonly ports: Ports;
   readonly handle: (context: RequestContext) => Promise<Answer>;
   /** The claim under which a stored answer is committed; undefined without an idempotency key. */
-  readonly markOf: ((outcome: Outcome) => IdempotencyMark) | undefined;
+  readonly markOf: ((outcome: RouteOutcome) => IdempotencyMark) | undefined;
   /** Of the process. */
-  readonly turns: Turns;
+  readonly turns: ConflictLocks;
 }
 
 /** Never rejects: every failure is an outcome. */
@@ -56,7 +56,7 @@ export async function execute(execution: Execution): Promise<Executed> {
   const { base, attempt, turns } = execution;
   const { clock, timers, random } = execution.ports;
   const deadlineMs = timers.elapsedMs() + turnWaitMs;
-  let turn: Turn | undefined;
+  let turn: ConflictLock | undefined;
   const takeTurn = async (key: string): Promise<void> => {
     turn?.end();
     turn = undefined;
@@ -91,7 +91,7 @@ function turnKey(tenant: string, id: string): string {
 }
 
 /** The first turn that another request has of what this change compares; undefined: none. */
-function takenBy(turns: Turns, tenant: string, change: Change | undefined): string | undefined {
+function takenBy(turns: ConflictLocks, tenant: string, change: Change | undefined): string | undefined {
   if (turns.isIdle || change === undefined) return undefined;
   const { puts = [], removals = [], guards = [] } = change;
   const ids = [
@@ -117,7 +117,7 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
       ...(headers === undefined ? {} : { headers }),
       ...(stream === undefined ? {} : { stream }),
     };
-    const outcome: Outcome = { kind: 'answer', answer: plain };
+    const outcome: RouteOutcome = { kind: 'answer', answer: plain };
     if (answer.change === undefined) return { kind: 'done', outcome, settled: false };
     if (stream !== undefined) throw new Error('a stream is no answer to a change');
     const mark = isStored(outcome) ? execution.markOf?.(outcome) : undefined;

@@ -11,8 +11,8 @@ import { createHmac } from 'node:crypto';
 import type { MachineMs, ServiceMs } from '../../core/actors/contract.ts';
 import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
 import { type IdempotencyMark, shownRecord, type TenantStore } from '../../wallets/store/contract.ts';
-import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
-import type { Attempt } from './context.ts';
+import { isStored, type RouteOutcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
+import type { RequestAttempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import type { Executed } from './execute.ts';
 import { actorOf, type Principal } from './principal.ts';
@@ -111,10 +111,13 @@ export interface IdempotencyDeps {
 }
 
 /** Runs the request once; commits its answer with its effect, or settles it afterwards. Never rejects. */
-export type Run = (attempt: Attempt, markOf: (outcome: Outcome) => IdempotencyMark) => Promise<Executed>;
+export type RunOnce = (
+  attempt: RequestAttempt,
+  markOf: (outcome: RouteOutcome) => IdempotencyMark,
+) => Promise<Executed>;
 
 export interface OnceResult {
-  readonly outcome: Outcome;
+  readonly outcome: RouteOutcome;
   /** The outcome of an earlier or concurrent request. */
   readonly replayed: boolean;
   readonly isStored: boolean;
@@ -123,7 +126,7 @@ export interface OnceResult {
 interface Running {
   readonly bodyHash: string;
   /** Resolves to the stored outcome; undefined: none was stored. Never rejects. */
-  readonly outcome: Promise<Outcome | undefined>;
+  readonly outcome: Promise<RouteOutcome | undefined>;
 }
 
 type Begun = OnceResult | 'running' | 'overtaken';
@@ -138,7 +141,7 @@ export class Idempotency {
   }
 
   /** Rejects with ServiceError, StoreUnavailable. */
-  async once(tenant: string, hashes: RequestHashes, run: Run): Promise<OnceResult> {
+  async once(tenant: string, hashes: RequestHashes, run: RunOnce): Promise<OnceResult> {
     const { keyHash, bodyHash } = hashes;
     for (let waitedMs = 0; waitedMs < duplicateWaitMs; ) {
       const local = this.#running.get(keyHash);
@@ -163,9 +166,9 @@ export class Idempotency {
   }
 
   /** Polls the store once for all requests of this process that wait for the same answer. */
-  async #lead(tenant: string, hashes: RequestHashes, run: Run): Promise<Begun> {
+  async #lead(tenant: string, hashes: RequestHashes, run: RunOnce): Promise<Begun> {
     const { keyHash, bodyHash } = hashes;
-    let announce: (outcome: Outcome | undefined) => void = () => {};
+    let announce: (outcome: RouteOutcome | undefined) => void = () => {};
     const running: Running = {
       bodyHash,
       outcome: new Promise((resolve) => {
@@ -175,7 +178,7 @@ export class Idempotency {
     // A request with another body or of another caller may run under this key: it keeps its claim.
     const isLeader = !this.#running.has(keyHash);
     if (isLeader) this.#running.set(keyHash, running);
-    let stored: Outcome | undefined;
+    let stored: RouteOutcome | undefined;
     try {
       const begun = await this.#begin(tenant, hashes, run);
       if (typeof begun === 'object' && begun.isStored) stored = begun.outcome;
@@ -186,7 +189,7 @@ export class Idempotency {
     }
   }
 
-  async #begin(tenant: string, { keyHash, bodyHash }: RequestHashes, run: Run): Promise<Begun> {
+  async #begin(tenant: string, { keyHash, bodyHash }: RequestHashes, run: RunOnce): Promise<Begun> {
     const { store, seal, nowMs, machineMs } = this.#deps;
     const about = `idempotency/${tenant}/${keyHash}`;
     const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs(), machineMs());
@@ -202,7 +205,7 @@ export class Idempotency {
     const { owner, seed, startedMs } = start;
     const settle = (answer: string | undefined): Promise<boolean> =>
       store.settleIdempotent(tenant, keyHash, owner, answer);
-    const markOf = (outcome: Outcome): IdempotencyMark => ({
+    const markOf = (outcome: RouteOutcome): IdempotencyMark => ({
       keyHash,
       owner,
       answer: seal.seal(writeOutcome(outcome, bodyHash), about),

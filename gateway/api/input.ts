@@ -9,10 +9,10 @@ import { Closed, enumReader } from './schema-kit.ts';
 import { joinField } from './schema-text.ts';
 import { compileSchema, issuesMax, scanJson, type Validate } from './validate.ts';
 
-export type Input = Omit<RouteInput<TSchema, TSchema, TSchema>, 'idempotencyKey'>;
+export type RequestInput = Omit<RouteInput<TSchema, TSchema, TSchema>, 'idempotencyKey'>;
 
 /** What came, undecided. */
-export interface Received {
+export interface ReceivedInput {
   /** Of the path, decoded. */
   readonly params: object;
   readonly query: object;
@@ -24,7 +24,7 @@ export interface Received {
 const nothing = Closed({});
 
 /** Throws ServiceError. A malformed id in the path is a resource that does not exist. */
-export function inputReader(route: Route): (received: Received) => Input {
+export function inputReader(route: Route): (received: ReceivedInput) => RequestInput {
   const checkParams = compileSchema(route.params ?? nothing);
   const checkQuery = compileSchema(route.query ?? nothing);
   const readQueryEnums = enumReader(route.query ?? nothing);
@@ -54,7 +54,7 @@ function queryIssues(query: Record<string, unknown>, check: Validate): readonly 
   ];
 }
 
-type HeaderReader = (received: Received, issues: FieldIssue[]) => Input['headers'];
+type HeaderReader = (received: ReceivedInput, issues: FieldIssue[]) => RequestInput['headers'];
 
 function headerReader({ headers: schema }: Route): HeaderReader {
   if (schema === undefined) return () => ({});
@@ -63,13 +63,13 @@ function headerReader({ headers: schema }: Route): HeaderReader {
   return ({ headers }, issues) => {
     const given = Object.fromEntries(
       names.flatMap((name) => (headers[name] === undefined || headers[name] === '' ? [] : [[name, headers[name]]])),
-    ) as Input['headers'];
+    ) as RequestInput['headers'];
     issues.push(...(check(given) ?? []));
     return given;
   };
 }
 
-type BodyReader = (received: Received, issues: FieldIssue[]) => unknown;
+type BodyReader = (received: ReceivedInput, issues: FieldIssue[]) => unknown;
 
 function bodyReader(route: Route): BodyReader {
   const { method, body: schema = nothing } = route;

@@ -1,14 +1,14 @@
 /** Checks answers against the schemas of their route, when tests turn it on. */
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Outcome } from './answers.ts';
+import type { RouteOutcome } from './answers.ts';
 import type { Route } from './route.ts';
 
 /** Compiled at the first answer of each schema: a simulated world starts many gateways. */
 const compiled = new WeakMap<TSchema, Validator>();
 
 /** Throws an Error that names route, status and faults. */
-export function responseCheck(route: Route): (outcome: Outcome) => void {
+export function responseCheck(route: Route): (outcome: RouteOutcome) => void {
   const schemas = new Map(Object.entries(route.responses).map(([status, { schema }]) => [Number(status), schema]));
   return (outcome) => {
     if (outcome.kind === 'error') return;

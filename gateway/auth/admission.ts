@@ -3,7 +3,7 @@
  * principal, any other a ServiceError. The body is not read before. Then the call takes a place (`enter`), and leaves it when
  * its work is done.
  */
-import type { Place } from '../../core/actors/admission/gate-host.ts';
+import type { GatePlace } from '../../core/actors/admission/gate-host.ts';
 import type { Timers } from '../../core/actors/contract.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
@@ -67,9 +67,9 @@ export class Admission {
   enter(
     requirement: Requirement,
     tenant: string,
-    onStart: (place: Place) => void,
+    onStart: (place: GatePlace) => void,
     onRefused: (error: ServiceError) => void,
-  ): Place {
+  ): GatePlace {
     const loadClass = loadClassOf(requirement);
     if (this.#load !== undefined && loadClass !== 'none') {
       return this.#load.enter(loadClass, tenant, onStart, onRefused);
@@ -166,7 +166,7 @@ function lackingScope({ scopes }: Principal, { scope, alsoScope }: Requirement):
   return alsoScope === undefined || scopes.has(alsoScope) ? undefined : alsoScope;
 }
 
-const unlimited: Place = Object.freeze({ leave: () => undefined });
+const unlimited: GatePlace = Object.freeze({ leave: () => undefined });
 
 function loadClassOf({ loadClass, limitClass }: Requirement): LoadClass | 'none' {
   return loadClass ?? limitClass;

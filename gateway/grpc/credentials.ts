@@ -1,9 +1,9 @@
 /** The credentials of the gRPC server: TLS 1.2 or later, or none. */
 import { ServerCredentials } from '@grpc/grpc-js';
 import { withoutResumption } from '../../core/actors/live/link-tls.ts';
-import type { DoorTls } from '../http/server-tls.ts';
+import type { ApiServerTls } from '../http/server-tls.ts';
 
-export function grpcCredentials(tls: DoorTls | undefined): ServerCredentials {
+export function grpcCredentials(tls: ApiServerTls | undefined): ServerCredentials {
   if (tls === undefined) return ServerCredentials.createInsecure();
   const { cert, key, clientCa } = tls;
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };

@@ -8,7 +8,7 @@ import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import type { RequestWatcher } from '../access-log/access-log.ts';
 import { GrpcAccess } from '../access-log/grpc-access.ts';
 import { connectionsDefaultMax } from '../http/connections.ts';
-import type { DoorTls } from '../http/server-tls.ts';
+import type { ApiServerTls } from '../http/server-tls.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { endHalfOpenStreams } from './half-open.ts';
 import { addReflection } from './reflection.ts';
@@ -26,7 +26,7 @@ export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   /** Answers refusals for load before grpc-js has built their calls; undefined: `admission` alone refuses. */
   readonly loadRefusals?: LoadRefusals;
   /** Whether the server uses TLS: its refusals are logged. */
-  readonly tls?: DoorTls | undefined;
+  readonly tls?: ApiServerTls | undefined;
 }
 
 /** How long a client may take to send a request. */
@@ -45,13 +45,13 @@ const options = {
   'grpc.max_connection_idle_ms': 300_000,
 };
 
-export interface GrpcDoor {
+export interface GrpcApiServer {
   readonly server: Server;
   /** Tells watchers that no more calls are wanted here. */
   readonly announceStop: () => void;
 }
 
-export function buildGrpc(deps: GrpcDeps): GrpcDoor {
+export function buildGrpc(deps: GrpcDeps): GrpcApiServer {
   setLogger(linesOfGrpc(deps.log));
   const server = new Server(options);
   const access = new GrpcAccess(deps.requests, deps.timers, deps.requestIds);

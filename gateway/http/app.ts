@@ -18,9 +18,9 @@ import { docsPage } from './docs-page.ts';
 import { answerRaw, answerUnparsable } from './errors.ts';
 import { expectsContinue, HttpRequest } from './http-request.ts';
 import { noSchemas } from './no-schemas.ts';
-import { type DoorTls, doorOptions, logTlsRefusals } from './server-tls.ts';
+import { type ApiServerTls, apiServerOptions, logTlsRefusals } from './server-tls.ts';
 
-export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log'> {
+export interface ApiServerDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log'> {
   /** Rejects when the gateway has died: the connection is cut. */
   readonly serve: Serve;
   /** Asked first. */
@@ -33,10 +33,10 @@ export interface DoorDeps extends Pick<ServeDeps, 'requestIds' | 'timers' | 'log
   /** Whether the event loop is late: then more connections are accepted in each turn. */
   readonly isLate?: () => boolean;
   /** undefined: plain HTTP. */
-  readonly tls?: DoorTls | undefined;
+  readonly tls?: ApiServerTls | undefined;
 }
 
-export type HttpDeps = ServeDeps & Omit<DoorDeps, 'serve' | 'refuseForLoad'>;
+export type HttpDeps = ServeDeps & Omit<ApiServerDeps, 'serve' | 'refuseForLoad'>;
 
 /** How long a client may take to send a request. */
 const requestTimeoutDefaultMs = 30_000;
@@ -45,11 +45,11 @@ const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
-  return buildDoor({ ...deps, ...makeServing({ docsPage: docsPage(deps), ...deps }) });
+  return buildApiServer({ ...deps, ...makeServing({ docsPage: docsPage(deps), ...deps }) });
 }
 
 /** The same over a `serve` that is made elsewhere. */
-export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
+export async function buildApiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
   const { serve, refuseForLoad, requestIds, timers, log, tls, requestTimeoutMs = requestTimeoutDefaultMs } = deps;
   const access = deps.requests && new HttpAccess(deps.requests, timers);
   // Node's own refusal of a missing Host has neither a request id nor a body: `serve` refuses it instead.
@@ -63,7 +63,7 @@ export async function buildDoor(deps: DoorDeps): Promise<FastifyInstance> {
     logger: false,
     schemaController: noSchemas,
     requestTimeout: requestTimeoutMs,
-    ...(tls === undefined ? { http } : { https: { ...http, ...doorOptions(tls) } }),
+    ...(tls === undefined ? { http } : { https: { ...http, ...apiServerOptions(tls) } }),
     // Paths are found by `serve`.
     rewriteUrl: () => '/',
     requestIdHeader: false,

@@ -7,7 +7,7 @@ import type { Log } from '../../core/actors/live/ports.ts';
 import { RefusalLog } from '../../core/actors/live/refusal-log.ts';
 
 /** Certificate, key and optionally the authority of clients, for REST and gRPC. PEM texts; `key` is secret. */
-export interface DoorTls {
+export interface ApiServerTls {
   readonly cert: string;
   readonly key: string;
   /** Clients need a certificate of it; undefined: none. */
@@ -16,7 +16,7 @@ export interface DoorTls {
 
 const handshakeTimeoutMs = 5_000;
 
-export function doorOptions({ cert, key, clientCa }: DoorTls): ServerOptions {
+export function apiServerOptions({ cert, key, clientCa }: ApiServerTls): ServerOptions {
   return {
     ...{ cert, key, handshakeTimeout: handshakeTimeoutMs },
     minVersion: 'TLSv1.2',

@@ -5,7 +5,7 @@
  *
  * A call holds a place while it is processed, not while its body arrives or its answer leaves: a slow client holds none.
  */
-import { GateHost, type Place } from '../../core/actors/admission/gate-host.ts';
+import { GateHost, type GatePlace } from '../../core/actors/admission/gate-host.ts';
 import { ReturnTimes, returnLeastMs } from '../../core/actors/admission/return-times.ts';
 import type { Timers } from '../../core/actors/contract.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
@@ -111,9 +111,9 @@ export class LoadControl {
   enter(
     loadClass: LoadClass,
     tenant: string,
-    onStart: (place: Place) => void,
+    onStart: (place: GatePlace) => void,
     onRefused: (error: ServiceError) => void,
-  ): Place {
+  ): GatePlace {
     return this.#host.enter(loadClass, tenant, onStart, (retryAfterMs) =>
       onRefused(this.#tooMuch(loadClass, retryAfterMs)),
     );

@@ -1,6 +1,6 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
 import Type, { type TSchema } from 'typebox';
-import type { ArmedFault } from '../../scenarios/faults/control.ts';
+import type { ArmedStatus } from '../../scenarios/faults/control.ts';
 import {
   type Fault,
   type FaultKind,
@@ -77,7 +77,7 @@ export const FaultView = Closed(
 
 export const FaultList = ListOf('faults', FaultView);
 
-export function faultView({ id, fault, state, triggerCount, armedMs, endsMs, expiresMs }: ArmedFault) {
+export function faultView({ id, fault, state, triggerCount, armedMs, endsMs, expiresMs }: ArmedStatus) {
   return {
     id,
     fault,

@@ -61,7 +61,7 @@ export interface Reply {
 }
 
 /** A request while it is served. */
-export interface Call {
+export interface ServedCall {
   readonly request: ServeRequest;
   readonly entry: AccessEntry;
   /** Of the path, decoded. */
@@ -81,7 +81,7 @@ export interface Endpoint {
   /** What admission asks of its callers; undefined: it is public. */
   readonly requirement?: Requirement | undefined;
   /** Rejects with what `toServiceError` understands. */
-  run(call: Call): Promise<Reply>;
+  run(call: ServedCall): Promise<Reply>;
 }
 
 export const jsonContentType = 'application/json; charset=utf-8';

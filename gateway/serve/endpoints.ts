@@ -6,7 +6,7 @@ import findMyWay from 'find-my-way';
 import { ServiceError } from '../api/errors/service-error.ts';
 import type { Endpoint } from './contract.ts';
 
-export interface Found {
+export interface FoundEndpoint {
   readonly endpoint: Endpoint;
   /** Decoded. */
   readonly params: object;
@@ -24,7 +24,7 @@ interface Place {
 }
 
 /** What it returns throws ServiceError where there is no endpoint. Throws an Error when two endpoints are the same. */
-export function endpointFinder(endpoints: readonly Endpoint[]): (method: string, target: string) => Found {
+export function endpointFinder(endpoints: readonly Endpoint[]): (method: string, target: string) => FoundEndpoint {
   const router = findMyWay({
     onBadUrl: () => {
       throw new ServiceError('invalidRequest', 'the path is not a valid URL');

@@ -2,15 +2,15 @@
  * Puts an endpoint behind admission: it checks token, scope and rate limit before it reads a byte of the body; after reading
  * it, the call waits for its place. Every endpoint but health and the public pages uses it.
  */
-import type { Place } from '../../core/actors/admission/gate-host.ts';
+import type { GatePlace } from '../../core/actors/admission/gate-host.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
 import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
-import type { Call, ServeRequest } from './contract.ts';
+import type { ServedCall, ServeRequest } from './contract.ts';
 
 /** Rejects with ServiceError. */
-export function admit(admission: Admission, requirement: Requirement, call: Call): Promise<Principal> {
+export function admit(admission: Admission, requirement: Requirement, call: ServedCall): Promise<Principal> {
   return new Promise((resolve, reject) => {
     admission.admit(onlyAuthorization(call.request.rawHeaders), requirement, (result) => {
       const { rate, principal } = result;
@@ -31,7 +31,7 @@ export function placeOf(
   requirement: Requirement,
   tenant: string,
   request: ServeRequest,
-): Promise<Place> {
+): Promise<GatePlace> {
   return new Promise((resolve, reject) => {
     let settled = false;
     let ignoreGone = (): void => {};

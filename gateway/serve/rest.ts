@@ -8,14 +8,14 @@ import { pause } from '../../core/actors/waiting.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { type ModuleAccess, moduleRefusal } from '../../wallets/companions/access/public.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
-import type { Outcome, SealPort } from '../api/answers.ts';
+import type { RouteOutcome, SealPort } from '../api/answers.ts';
 import { callTrace } from '../api/call-trace.ts';
-import { Turns } from '../api/conflict-queue.ts';
-import { type Attempt, type ContextBase, freshAttempt } from '../api/context.ts';
+import { ConflictLocks } from '../api/conflict-queue.ts';
+import { type ContextBase, freshAttempt, type RequestAttempt } from '../api/context.ts';
 import { type Executed, execute } from '../api/execute.ts';
 import { toServiceError } from '../api/failures.ts';
 import { callerOf, hashRequest, Idempotency, readIdempotencyKey } from '../api/idempotency.ts';
-import { type Input, inputReader } from '../api/input.ts';
+import { inputReader, type RequestInput } from '../api/input.ts';
 import { plannedOfTag, previewOfTag } from '../api/modules.ts';
 import type { Principal } from '../api/principal.ts';
 import { responseCheck } from '../api/response-check.ts';
@@ -24,7 +24,7 @@ import { assertRoutes, isIdempotent, isStreaming } from '../api/route-table.ts';
 import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import { readJsonBody } from './bodies.ts';
-import { type Call, type Endpoint, headerOf, jsonContentType, type Reply } from './contract.ts';
+import { type Endpoint, headerOf, jsonContentType, type Reply, type ServedCall } from './contract.ts';
 import { admit, placeOf } from './guard.ts';
 
 export interface RestDeps extends Ports {
@@ -58,11 +58,11 @@ export function restEndpoints(routes: readonly Route[], deps: RestDeps): readonl
   const { store, seal, clock, timers } = deps;
   const times = { nowMs: () => clock.nowMs(), machineMs: () => timers.epochMs() };
   const idempotency = new Idempotency({ store, seal, ...times, pause: (ms: number) => pause(timers, ms) });
-  const turns = new Turns(timers);
+  const turns = new ConflictLocks(timers);
   return routes.map((route) => endpointOf(route, deps, idempotency, turns));
 }
 
-function endpointOf(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Endpoint {
+function endpointOf(route: Route, deps: RestDeps, idempotency: Idempotency, turns: ConflictLocks): Endpoint {
   const { method, path } = route;
   const { admission } = deps;
   const requirement = requirementOf(route, deps);
@@ -121,13 +121,13 @@ function moduleGuard(
 }
 
 interface Served {
-  readonly outcome: Outcome;
+  readonly outcome: RouteOutcome;
   readonly replayed: boolean;
 }
 
-type Execute = (call: Call, principal: Principal, input: Input) => Promise<Served>;
+type Execute = (call: ServedCall, principal: Principal, input: RequestInput) => Promise<Served>;
 
-function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Execute {
+function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns: ConflictLocks): Execute {
   const { clock, random, store, log, hashKey } = deps;
   const takesKey = isIdempotent(route);
   return async ({ request, entry: { requestId } }, principal, input) => {
@@ -143,7 +143,7 @@ function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns:
       log,
       cursorKey: hashKey,
     };
-    const run = (attempt: Attempt, markOf: Parameters<typeof execute>[0]['markOf']): Promise<Executed> =>
+    const run = (attempt: RequestAttempt, markOf: Parameters<typeof execute>[0]['markOf']): Promise<Executed> =>
       execute({
         base,
         attempt,
@@ -171,7 +171,7 @@ function executor(route: Route, deps: RestDeps, idempotency: Idempotency, turns:
 }
 
 /** Throws the ServiceError of an outcome that is one. */
-function replyOf(call: Call, { outcome, replayed }: Served, stillAdmitted: StreamCaller['stillAdmitted']): Reply {
+function replyOf(call: ServedCall, { outcome, replayed }: Served, stillAdmitted: StreamCaller['stillAdmitted']): Reply {
   if (replayed) call.headers['idempotent-replayed'] = 'true';
   if (outcome.kind === 'error') throw outcome.error;
   const { status, headers, body, stream } = outcome.answer;

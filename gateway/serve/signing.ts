@@ -13,7 +13,14 @@ import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import type { CallOutcome, SigningCall } from '../signing/signing-calls.ts';
 import { startClientCall } from '../signing/wallet-terms.ts';
 import { readNeededJsonBody } from './bodies.ts';
-import { type Call, type Endpoint, headerOf, jsonContentType, type Reply, type ServeRequest } from './contract.ts';
+import {
+  type Endpoint,
+  headerOf,
+  jsonContentType,
+  type Reply,
+  type ServedCall,
+  type ServeRequest,
+} from './contract.ts';
 import { admit, clientGone } from './guard.ts';
 
 export interface SigningDeps extends CallServerDeps {
@@ -29,7 +36,7 @@ export function signingEndpoints(deps: SigningDeps): readonly Endpoint[] {
   }));
 }
 
-async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps): Promise<Reply> {
+async function serveMethod(method: SigningMethod, call: ServedCall, deps: SigningDeps): Promise<Reply> {
   const { request, entry } = call;
   const principal = await admit(deps.admission, method.requirement, call);
   const { tenant } = principal;
@@ -50,7 +57,7 @@ async function serveMethod(method: SigningMethod, call: Call, deps: SigningDeps)
   return replyOf(method, call, outcome.response);
 }
 
-function replyOf(method: SigningMethod, { entry }: Call, response: CallResponse): Reply {
+function replyOf(method: SigningMethod, { entry }: ServedCall, response: CallResponse): Reply {
   entry.receipt = receiptFacts(response);
   const body = encodeProtoJson(method.response, response.value);
   return { status: 200, headers: { 'content-type': jsonContentType }, body };

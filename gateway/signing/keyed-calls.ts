@@ -20,7 +20,7 @@ import { encodeMessage } from '../../proto/message-encoding.ts';
 import type { CallRequest, CallResponse } from '../../proto/wire.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
 import type { SealPort } from '../api/answers.ts';
-import type { Attempt } from '../api/context.ts';
+import type { RequestAttempt } from '../api/context.ts';
 import type { Executed } from '../api/execute.ts';
 import { callerOf, hashRequest, Idempotency } from '../api/idempotency.ts';
 import type { Principal } from '../api/principal.ts';
@@ -58,7 +58,7 @@ export interface KeyedAnswer {
   readonly replayed: boolean;
 }
 
-export interface CallDoor extends ClientCallDeps {
+export interface CallServer extends ClientCallDeps {
   readonly admission: Pick<Admission, 'enter'>;
 }
 
@@ -77,7 +77,7 @@ export class KeyedCalls {
   }
 
   /** Rejects with ServiceError, StoreUnavailable. */
-  async answer(door: CallDoor, { method, principal, key, message, about }: KeyedCall): Promise<KeyedAnswer> {
+  async answer(door: CallServer, { method, principal, key, message, about }: KeyedCall): Promise<KeyedAnswer> {
     const { tenant } = principal;
     const body = { message: base64(encodeMessage(method.request, message)) };
     const scope = { method: 'POST', path: method.httpPath, params: {}, query: {}, keyField: undefined };
@@ -94,7 +94,7 @@ export class KeyedCalls {
   }
 }
 
-function uncancelled(door: CallDoor, { requirement }: SigningMethod, call: SigningCall): Promise<CallOutcome> {
+function uncancelled(door: CallServer, { requirement }: SigningMethod, call: SigningCall): Promise<CallOutcome> {
   return new Promise((resolve) => {
     door.admission.enter(
       requirement,
@@ -127,17 +127,17 @@ function isUndoable({ case: asked, value }: CallResponse): boolean {
 }
 
 /** The request of every attempt: a key generation that its caller has not named gets its name here. */
-function requestOf(method: SigningMethod, message: object, attempt: Attempt): CallRequest {
+function requestOf(method: SigningMethod, message: object, attempt: RequestAttempt): CallRequest {
   const isUnnamed = method.method === 'initiateDkg' && (message as InitiateDkgRequest).sessionId === '';
   return callRequest(method, isUnnamed ? { ...message, sessionId: idOf(attempt, 'dkg') } : message);
 }
 
-function idOf(attempt: Attempt, prefix: IdPrefix): string {
+function idOf(attempt: RequestAttempt, prefix: IdPrefix): string {
   return newId(prefix, attempt.startedMs, (length) => derived(attempt, prefix).subarray(0, length));
 }
 
 /** 16 bytes, the same in every attempt of a request, and none that a client could guess. */
-function derived({ seed }: Attempt, purpose: string): Uint8Array {
+function derived({ seed }: RequestAttempt, purpose: string): Uint8Array {
   return createHash('sha256').update(seed()).update(`/${purpose}`).digest().subarray(0, 16);
 }
 

@@ -24,7 +24,7 @@ import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../wall
 import type {
   ClusterSignature,
   ClusterSigner,
-  Curve,
+  SignerCurve,
   SigningOrder,
 } from '../../wallets/providers/self-hosted/public.ts';
 import type { Calls } from './signing-calls.ts';
@@ -66,7 +66,7 @@ async function createKey(
   calls: Calls,
   meta: CallMeta,
   walletId: string,
-  curve: Curve,
+  curve: SignerCurve,
   networkId: string,
 ): Promise<Uint8Array> {
   const derivation = { curve, networkId };

@@ -71,7 +71,7 @@ export type CallOutcome =
   | { readonly response?: undefined; readonly failure: ServiceError };
 
 /** What a call of a known kind gives. */
-export type Asked<K extends CallCase> =
+export type CallResult<K extends CallCase> =
   | { readonly response: ResponseOf<K>; readonly failure?: undefined }
   | { readonly response?: undefined; readonly failure: ServiceError };
 
@@ -116,7 +116,11 @@ export abstract class Calls {
   }
 
   /** The same, with the types of one kind of request and its response. */
-  async ask<K extends CallCase>(asked: K, value: RequestOf<K>, about: Omit<SigningCall, 'request'>): Promise<Asked<K>> {
+  async ask<K extends CallCase>(
+    asked: K,
+    value: RequestOf<K>,
+    about: Omit<SigningCall, 'request'>,
+  ): Promise<CallResult<K>> {
     const { response, failure } = await this.call({ ...about, request: { case: asked, value } as CallRequest });
     return failure === undefined ? { response: response.value as ResponseOf<K> } : { failure };
   }

@@ -16,7 +16,7 @@ import { toServiceError } from '../api/failures.ts';
 import type { CallOutcome, Calls, SigningCall } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */
-export type WalletReader = Pick<TenantStore, 'read'>;
+export type WalletStore = Pick<TenantStore, 'read'>;
 
 /** Keys of a sandbox that have one scheme from the start. */
 export interface ReadyMadeKeys {
@@ -29,7 +29,7 @@ export interface ClientCallDeps {
   readonly calls: Calls;
   readonly log: Log;
   /** undefined: there is no wallet API, and no wallet asks for anything. */
-  readonly wallets?: WalletReader;
+  readonly wallets?: WalletStore;
   /** A sandbox's keys that have one scheme from the start. */
   readonly readyMadeKeys?: ReadyMadeKeys;
 }
@@ -93,7 +93,7 @@ function walletOf({ request }: SigningCall): string | undefined {
 }
 
 /** undefined: we have no such wallet. */
-async function readTerms(wallets: WalletReader, tenant: string, walletId: string): Promise<WalletTerms | undefined> {
+async function readTerms(wallets: WalletStore, tenant: string, walletId: string): Promise<WalletTerms | undefined> {
   const wallet = await wallets.read(tenant, walletType, walletId);
   if (wallet === undefined) return undefined;
   const connection = await wallets.read(tenant, connectionType, wallet.connectionId);

@@ -11,11 +11,11 @@ import { type FinishedDkg, sameResult, verifyFinished } from '../../core/crypto/
 import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { bindingAtMaking, type KeyBinding } from '../../proto/key-schemes.ts';
 import { ownCopy } from '../records/messages.ts';
-import { type DkgParty, identityKeyOf, idFault, type Outcome, type Refused, refused } from './party.ts';
+import { type DkgParty, identityKeyOf, idFault, type PartyOutcome, type Refused, refused } from './party.ts';
 import type { Final, Provisional } from './state.ts';
 
 /** DkgConfirm, first or repeated. */
-export function confirm(state: Provisional | Final, request: DkgConfirm, party: DkgParty): Outcome {
+export function confirm(state: Provisional | Final, request: DkgConfirm, party: DkgParty): PartyOutcome {
   const { terms, finished } = state;
   const results = [...request.results].sort((a, b) => a.nodeId - b.nodeId);
   const ids = results.map(({ nodeId }) => nodeId);

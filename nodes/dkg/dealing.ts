@@ -11,7 +11,7 @@
  *
  * Komlo and Goldberg 2020 ("FROST"), figure 1, round 1 and the sending half of round 2.
  */
-import { encodeParts, equalBytes, type RandomBytes, takeRandom, u32be, utf8 } from '../../core/crypto/bytes.ts';
+import { encodeParts, equalBytes, type RandomSource, takeRandom, u32be, utf8 } from '../../core/crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -38,7 +38,7 @@ import { thresholdMin } from '../../proto/limits.ts';
 import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { vendorAddress } from '../records/vendor-port.ts';
 import { alreadyFinal } from './confirming.ts';
-import { type DkgWorld, identityKeyOf, idFault, isReadyMade, type Outcome, refused } from './party.ts';
+import { type DkgWorld, identityKeyOf, idFault, isReadyMade, type PartyOutcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
 
 /** The names in a request's frame. */
@@ -49,7 +49,7 @@ export interface AttemptName {
 }
 
 /** DkgOpen: answers the stored opening, or deals. The attempt is not a stale one. */
-export function open(state: DkgState, name: AttemptName, request: DkgOpen, world: DkgWorld): Outcome {
+export function open(state: DkgState, name: AttemptName, request: DkgOpen, world: DkgWorld): PartyOutcome {
   const { party } = world;
   const { curve, threshold, totalNodes } = request;
   const participants = participantsOf({
@@ -137,7 +137,7 @@ function isCurve(curve: string): curve is Curve {
   return curve === 'secp256k1' || curve === 'ed25519';
 }
 
-function opened(opening: DealerOpening): Outcome {
+function opened(opening: DealerOpening): PartyOutcome {
   return { kind: 'answered', body: { case: 'dkgOpened', value: { opening: wireOpening(opening) } } };
 }
 
@@ -147,7 +147,7 @@ export function wireOpening(opening: DealerOpening) {
   return { dealer, commitments: [...commitments], possession, sealingKey, signature, clientSupplied };
 }
 
-function deal(terms: DkgTerms, world: DkgWorld): Outcome {
+function deal(terms: DkgTerms, world: DkgWorld): PartyOutcome {
   const { token } = world;
   if (isHeldOutside(terms.ownKeys) && token?.kind !== 'made') return askToken(terms, world);
   const dealing = dealingOf(terms, world);
@@ -159,7 +159,7 @@ function deal(terms: DkgTerms, world: DkgWorld): Outcome {
 }
 
 /** The key is made in the token, or at the vendor, and stays there. */
-function askToken(terms: DkgTerms, { party, token }: DkgWorld): Outcome {
+function askToken(terms: DkgTerms, { party, token }: DkgWorld): PartyOutcome {
   const { curve, tenant, session } = terms;
   if (token?.kind === 'failed') return refused(token.fault, token.message);
   if (token !== undefined) return refused(terms.ownKeys === 'vendor' ? 'VENDOR_UNAVAILABLE' : 'HSM_FAILED');
@@ -189,7 +189,7 @@ function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing
   return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening };
 }
 
-function polynomialOf(terms: DkgTerms, party: DkgWorld['party'], random: RandomBytes): Polynomial {
+function polynomialOf(terms: DkgTerms, party: DkgWorld['party'], random: RandomSource): Polynomial {
   const { curve, threshold, tenant, session, ownKeys } = terms;
   // Only the constant term: this node's own key, which it deals to no other node.
   if (ownKeys) return [groupOf(curve).randomScalar(random)];
@@ -199,7 +199,7 @@ function polynomialOf(terms: DkgTerms, party: DkgWorld['party'], random: RandomB
 }
 
 /** DkgSeal: this dealer's shares, sealed for the recipients and signed, ascending by recipient. */
-export function sealShares(state: DealingState | Provisional, request: DkgSeal, { party }: DkgWorld): Outcome {
+export function sealShares(state: DealingState | Provisional, request: DkgSeal, { party }: DkgWorld): PartyOutcome {
   const { terms, dealing } = state;
   const { curve } = terms;
   if (terms.ownKeys) return refused('REQUEST_INVALID', 'the nodes have keys of their own: nothing is shared');

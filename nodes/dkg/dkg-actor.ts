@@ -21,7 +21,7 @@ import { isLocal, receivedBody } from '../records/messages.ts';
 import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records/records.ts';
 import { alreadyFinal, confirm } from './confirming.ts';
 import { open, sealShares } from './dealing.ts';
-import { type DkgParty, type DkgWorld, isReadyMade, type Outcome, refused } from './party.ts';
+import { type DkgParty, type DkgWorld, isReadyMade, type PartyOutcome, refused } from './party.ts';
 import { decodeDkgRecord, encodeDkgRecord } from './record.ts';
 import { attemptOf, type DkgRequestCase, type DkgState, dkgTransitions } from './state.ts';
 import { complainAgain, verifyShares, wireResult } from './verifying.ts';
@@ -140,7 +140,7 @@ function answerTo(asked: WireBody, answer: WireBodyInit): WireBodyInit {
 }
 
 /** The checks in order: first the frame, then the request and its phase. */
-function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self: Address): Outcome {
+function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self: Address): PartyOutcome {
   const { tenant, session, attempt } = input.message;
   const body = receivedBody(input.message);
   const name = sessionOf(self);
@@ -180,7 +180,7 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
 }
 
 /** A tombstone remains, so that a late or repeated DkgOpen does not deal the attempt again. */
-function discard(state: DkgState, attempt: number, keepsTerms: boolean): Outcome {
+function discard(state: DkgState, attempt: number, keepsTerms: boolean): PartyOutcome {
   if (state.phase === 'final') return alreadyFinal(state);
   if (state.phase === 'discarded' && state.attempt === attempt) return { kind: 'ignored' };
   const terms = keepsTerms && 'terms' in state ? state.terms : undefined;

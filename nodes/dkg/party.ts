@@ -3,9 +3,9 @@
  * functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
  */
 import type { Address } from '../../core/actors/contract.ts';
-import type { RandomBytes } from '../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../core/crypto/bytes.ts';
 import type { FinishedDkg } from '../../core/crypto/dkg-transcripts.ts';
-import { participantsOf, type Sharing } from '../../core/crypto/participants.ts';
+import { type KeyHolders, participantsOf } from '../../core/crypto/participants.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import type { HsmOutcome, HsmRequest } from '../records/hsm-port.ts';
@@ -50,7 +50,7 @@ export function isReadyMade({ sandbox }: DkgParty, tenant: string, session: stri
 /** The inputs of a step from its context. */
 export interface DkgWorld {
   readonly party: DkgParty;
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
   /** The answer of the node's token, for a request that waited for it. */
   readonly token?: HsmOutcome | undefined;
 }
@@ -63,7 +63,7 @@ export function identityKeyOf(party: DkgParty, nodeId: number): Uint8Array {
 }
 
 /** The outcome of a request. */
-export type Outcome =
+export type PartyOutcome =
   /** Answered from the present state; nothing changes. */
   | { readonly kind: 'answered'; readonly body: WireBodyInit }
   /** The state changes, durably, before the answer leaves. `finalKey`: becomes final, and bound, in the same write. */
@@ -95,7 +95,7 @@ export function refused(code: DkgRefusalCode, detail = '', culprits: readonly nu
 }
 
 /** The first fault in a list of ids, which must be distinct nodes of the session; or undefined. */
-export function idFault(what: string, ids: readonly number[], sharing: Sharing): string | undefined {
+export function idFault(what: string, ids: readonly number[], sharing: KeyHolders): string | undefined {
   const participants = participantsOf(sharing);
   const seen = new Set<number>();
   for (const id of ids) {

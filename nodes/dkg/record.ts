@@ -11,7 +11,7 @@ import { participantsOf } from '../../core/crypto/participants.ts';
 import { type KeyBinding, ownKeysOf } from '../../proto/key-schemes.ts';
 import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../records/key-record.ts';
 import type { NodeRecord } from '../records/records.ts';
-import type { DealerMark, Dealing, DkgPhase, DkgState, Verdict, VerifiedDealer } from './state.ts';
+import type { DealerMark, DealerVerdict, Dealing, DkgPhase, DkgState, VerifiedDealer } from './state.ts';
 
 /** The states that have a record. */
 export type RecordedDkgState = Exclude<DkgState, { phase: 'unopened' }>;
@@ -260,10 +260,10 @@ function finishedFromJson(json: FinishedJson): FinishedDkg {
   };
 }
 
-function verdictToJson({ revealedSealingKey, ...verdict }: Verdict): VerdictJson {
+function verdictToJson({ revealedSealingKey, ...verdict }: DealerVerdict): VerdictJson {
   return { ...verdict, revealed: toHex(revealedSealingKey) };
 }
 
-function verdictFromJson({ revealed, ...verdict }: VerdictJson): Verdict {
+function verdictFromJson({ revealed, ...verdict }: VerdictJson): DealerVerdict {
   return { ...verdict, revealedSealingKey: fromHex(revealed) };
 }

@@ -43,7 +43,7 @@ export interface VerifiedDealer extends DealerMark {
 }
 
 /** A verdict of this node about one dealer; has the fields of the wire's DkgVerdict. */
-export interface Verdict {
+export interface DealerVerdict {
   readonly dealer: number;
   readonly verified: boolean;
   readonly code: string;
@@ -87,7 +87,7 @@ export interface Broken {
   readonly phase: 'broken';
   readonly terms: DkgTerms;
   /** The complaint; repeated for every DkgVerify of this attempt. */
-  readonly verdicts: readonly Verdict[];
+  readonly verdicts: readonly DealerVerdict[];
 }
 
 export interface Discarded {

@@ -38,8 +38,8 @@ import type { DkgOpening, DkgVerify, SealedShare } from '../../proto/gen/signmes
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { ownCopy } from '../records/messages.ts';
 import { type DkgFaultCode, dkgFaults } from './codes.ts';
-import { allowsClientDealers, type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
-import type { Broken, DealerMark, DealingState, Final, Provisional, Verdict, VerifiedDealer } from './state.ts';
+import { allowsClientDealers, type DkgParty, identityKeyOf, idFault, type PartyOutcome, refused } from './party.ts';
+import type { Broken, DealerMark, DealerVerdict, DealingState, Final, Provisional, VerifiedDealer } from './state.ts';
 import { marksOf } from './state.ts';
 
 /** One dealer of a request: its opening with the share that came for it, if any. */
@@ -52,12 +52,16 @@ interface Exchange {
 
 /** The result of one exchange: a verdict, and its addition to the state when it is new. */
 interface Examined {
-  readonly verdict: Verdict;
+  readonly verdict: DealerVerdict;
   readonly added?: VerifiedDealer;
 }
 
 /** DkgVerify in an attempt that is open or done. */
-export function verifyShares(state: DealingState | Provisional | Final, request: DkgVerify, party: DkgParty): Outcome {
+export function verifyShares(
+  state: DealingState | Provisional | Final,
+  request: DkgVerify,
+  party: DkgParty,
+): PartyOutcome {
   const supplied = request.clientSupplied.length > 0 || request.dealers.some(({ clientSupplied }) => clientSupplied);
   const { session, ownKeys } = state.terms;
   if (supplied && (ownKeys || !allowsClientDealers(party, session))) {
@@ -91,7 +95,7 @@ function finishTogether(
   state: DealingState | Provisional | Final,
   exchanges: readonly Exchange[],
   party: DkgParty,
-): Outcome | undefined {
+): PartyOutcome | undefined {
   if (state.phase !== 'dealing' || state.dealers.length + exchanges.length < state.terms.totalNodes) return undefined;
   const examined = exchanges.map((exchange) => examine(state, exchange, party, 'sum'));
   const dealers = withAdded(
@@ -109,11 +113,11 @@ function withAdded(state: DealingState, added: readonly VerifiedDealer[]): Verif
 }
 
 /** DkgVerify in a broken attempt: the complaint, again. */
-export function complainAgain(state: Broken, party: DkgParty): Outcome {
+export function complainAgain(state: Broken, party: DkgParty): PartyOutcome {
   return { kind: 'answered', body: answer(party, state.verdicts, undefined) };
 }
 
-function answer(party: DkgParty, verdicts: readonly Verdict[], finished: FinishedDkg | undefined) {
+function answer(party: DkgParty, verdicts: readonly DealerVerdict[], finished: FinishedDkg | undefined) {
   const recipient = party.nodeId;
   if (finished === undefined) {
     return { case: 'dkgVerified', value: { recipient, verdicts: [...verdicts] } } as const satisfies WireBodyInit;
@@ -232,7 +236,7 @@ function clientSuppliedShare(
   terms: DkgTerms,
   { opening, clientSupplied }: Exchange,
   party: DkgParty,
-): bigint | Verdict {
+): bigint | DealerVerdict {
   const share = decodeShare(terms.curve, clientSupplied!);
   const right = share !== undefined && verifyShare(terms.curve, share, party.nodeId, opening.commitments);
   return right ? share : faulty(opening.dealer, 'SHARE_INVALID');
@@ -245,7 +249,7 @@ function realShare(
   openingDigest: Uint8Array,
   party: DkgParty,
   checks: Checks,
-): bigint | undefined | Verdict {
+): bigint | undefined | DealerVerdict {
   if (state.phase !== 'dealing') throw new Error('an attempt that has finished knows all its dealers');
   const { terms, dealing } = state;
   if (opening.dealer === party.nodeId) {
@@ -270,11 +274,11 @@ function realShare(
   return faulty(opening.dealer, opened.code, sealingSeed);
 }
 
-function verified(dealer: number): Verdict {
+function verified(dealer: number): DealerVerdict {
   return { dealer, verified: true, code: '', message: '', revealedSealingKey: new Uint8Array(0) };
 }
 
-function faulty(dealer: number, code: DkgFaultCode, revealedSealingKey: Uint8Array = new Uint8Array(0)): Verdict {
+function faulty(dealer: number, code: DkgFaultCode, revealedSealingKey: Uint8Array = new Uint8Array(0)): DealerVerdict {
   return { dealer, verified: false, code, message: `dealer ${dealer}: ${dkgFaults[code]}`, revealedSealingKey };
 }
 
@@ -282,9 +286,9 @@ function faulty(dealer: number, code: DkgFaultCode, revealedSealingKey: Uint8Arr
 function finish(
   state: DealingState,
   dealers: readonly VerifiedDealer[],
-  verdicts: readonly Verdict[],
+  verdicts: readonly DealerVerdict[],
   party: DkgParty,
-): Outcome {
+): PartyOutcome {
   const { terms, dealing } = state;
   let keyPackage: KeyPackage;
   try {

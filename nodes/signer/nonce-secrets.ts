@@ -15,7 +15,7 @@
  * records its number, so that it counts once.
  */
 import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
-import type { RandomBytes } from '../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../core/crypto/bytes.ts';
 import { dealFrostNonce, type FrostNonces } from '../../core/crypto/frost/frost.ts';
 import { groupOf } from '../../core/crypto/group.ts';
 import { dealMockNonce } from '../../core/crypto/mock-ecdsa.ts';
@@ -45,7 +45,7 @@ export type TakenNonce =
 
 /** The part of the actor's context that dealing uses. */
 interface DealContext {
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
   readonly nowMs: number;
 }
 
@@ -126,7 +126,7 @@ export class NoncePools {
   #dealOne(
     scheme: DealtScheme,
     pool: ShortLivedMap<bigint, TakenNonce>,
-    random: RandomBytes,
+    random: RandomSource,
     nowMs: number,
   ): DealtNonce {
     const number = this.#numbers.next();

@@ -7,7 +7,7 @@
 import type { NodeEffect } from '../records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../records/records.ts';
 
-export class PendingWrite {
+export class PendingNodeWrite {
   /** By record key; undefined: the record is deleted. */
   readonly #changes = new Map<string, NodeRecord | undefined>();
   readonly #effects: NodeEffect[] = [];

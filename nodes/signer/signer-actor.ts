@@ -61,7 +61,7 @@ import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-secrets.ts';
 import { orderFault } from './order-check.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
-import { PendingWrite } from './pending-write.ts';
+import { PendingNodeWrite } from './pending-write.ts';
 import { isDealtScheme, isHsmScheme, isVendorScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
@@ -91,7 +91,7 @@ export interface SignerState {
   /** Requests that wait for a record to be loaded: their key's, or their intent's. */
   readonly waiting: WaitingRequests<Ordered>;
   /** Partials that wait until their records are durable. */
-  readonly pending: PendingWrite;
+  readonly pending: PendingNodeWrite;
   /** Records that were written while they were loading: the load may return the earlier content. */
   readonly stale: Set<string>;
 }
@@ -108,7 +108,7 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
         keys: new SigningKeys(),
         intents: new IntentMemory(),
         waiting: new WaitingRequests(),
-        pending: new PendingWrite(),
+        pending: new PendingNodeWrite(),
         stale: new Set(),
       },
       effects: [],
@@ -370,7 +370,7 @@ function flush(state: SignerState): NodeStep<SignerState> {
 function withoutPending(state: SignerState, { puts, deletes }: NodeWrite): SignerState {
   const written = [...puts.map(({ key }) => key), ...deletes];
   const stale = new Set([...state.stale, ...written.filter((key) => state.waiting.has(key))]);
-  return { ...state, pending: new PendingWrite(), stale };
+  return { ...state, pending: new PendingNodeWrite(), stale };
 }
 
 /**

@@ -21,8 +21,8 @@ import type { VendorOrderState, VendorOutcome, VendorPort, VendorRequest } from 
 const answerBytesMax = 64 * 1024;
 const callbackBytesMax = 4 * 1024;
 /** Strangers may reach the port of callbacks. */
-const doorConnectionsMax = 64;
-const doorLimits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+const vendorConnectionsMax = 64;
+const vendorLimits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 const callbackPath = '/v1/vendor-callbacks/';
 
 export interface VendorConfig {
@@ -73,8 +73,8 @@ export class HttpVendor implements StoppableVendor {
     this.#clusterId = clusterId;
     this.#onNews = onNews;
     this.#log = log;
-    this.#door = createServer(doorLimits, (request, response) => void this.#called(request, response));
-    this.#door.maxConnections = doorConnectionsMax;
+    this.#door = createServer(vendorLimits, (request, response) => void this.#called(request, response));
+    this.#door.maxConnections = vendorConnectionsMax;
   }
 
   /** Resolves when it accepts callbacks. Rejects when it cannot listen on their address. */

@@ -1,5 +1,5 @@
 /** The answers of API faults, in every world: the affected requests, and the content of a refusal. */
-import type { DoorVerdict } from './vocabulary/engine-contract.ts';
+import type { ApiServerVerdict } from './vocabulary/engine-contract.ts';
 
 const always = /^\/v1\/(sandbox\/|health$)/;
 
@@ -21,7 +21,7 @@ const codes: Readonly<Record<number, string>> = {
 };
 
 /** A refusal over HTTP, in the form of the service's errors. */
-export function refusalOf(verdict: DoorVerdict, requestId: string) {
+export function refusalOf(verdict: ApiServerVerdict, requestId: string) {
   const { status = 503 } = verdict;
   const retryAfterS = retryAfterOf(verdict);
   const code = codes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
@@ -38,7 +38,7 @@ export function refusalOf(verdict: DoorVerdict, requestId: string) {
 }
 
 /** As the service's own refusals of load, and of what is unreachable, always say it. */
-function retryAfterOf({ status = 503, retryAfterS }: DoorVerdict): number | undefined {
+function retryAfterOf({ status = 503, retryAfterS }: ApiServerVerdict): number | undefined {
   return retryAfterS ?? (status === 429 || status === 503 ? 1 : undefined);
 }
 
@@ -66,6 +66,6 @@ const grpcStatuses: Readonly<Record<number, number>> = {
 const unknownStatus = 2;
 
 /** A refusal over gRPC. */
-export function grpcRefusalOf({ status = 503 }: DoorVerdict): { readonly code: number; readonly details: string } {
+export function grpcRefusalOf({ status = 503 }: ApiServerVerdict): { readonly code: number; readonly details: string } {
   return { code: grpcStatuses[status] ?? unknownStatus, details: 'refused by a fault of the door' };
 }

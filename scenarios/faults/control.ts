@@ -37,10 +37,10 @@ export type TranscriptFrame = Extract<RunEvent, { kind: 'frame' }>;
 export interface ControlMethods {
   'faults.create': {
     readonly takes: { readonly fault: Fault; readonly expiresInMs: number };
-    readonly gives: { readonly fault: ArmedFault };
+    readonly gives: { readonly fault: ArmedStatus };
   };
-  'faults.list': { readonly takes: Record<string, never>; readonly gives: { readonly faults: readonly ArmedFault[] } };
-  'faults.delete': { readonly takes: { readonly id: string }; readonly gives: { readonly fault: ArmedFault } };
+  'faults.list': { readonly takes: Record<string, never>; readonly gives: { readonly faults: readonly ArmedStatus[] } };
+  'faults.delete': { readonly takes: { readonly id: string }; readonly gives: { readonly fault: ArmedStatus } };
   'faults.reset': { readonly takes: Record<string, never>; readonly gives: { readonly removed: number } };
   /** A step of a scenario begins. */
   'faults.step': { readonly takes: { readonly step: string }; readonly gives: Record<string, never> };
@@ -107,7 +107,7 @@ export interface ControlMethods {
   reset: { readonly takes: Record<string, never>; readonly gives: { readonly tookMs: number } };
 }
 
-export type ArmedFault = FaultStatus & { readonly expiresMs: number };
+export type ArmedStatus = FaultStatus & { readonly expiresMs: number };
 export type ControlMethod = keyof ControlMethods;
 export type ControlTakes<M extends ControlMethod> = ControlMethods[M]['takes'];
 export type ControlGives<M extends ControlMethod> = ControlMethods[M]['gives'];

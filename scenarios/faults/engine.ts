@@ -10,7 +10,7 @@
  */
 import { ByzantineBehaviours } from './byzantine/behaviours.ts';
 import { ActiveFaults } from './engine/active-faults.ts';
-import { type DoorFault, doorVerdict, isDoorFault, touchesRequest } from './engine/api-faults.ts';
+import { type ApiServerFault, apiServerVerdict, isApiServerFault, touchesRequest } from './engine/api-faults.ts';
 import { type ArmedFault, armedFault } from './engine/armed-fault.ts';
 import { checkFault } from './engine/checks.ts';
 import { FrameFilter } from './engine/frame-filter.ts';
@@ -18,8 +18,8 @@ import { deliveries, FaultLifecycle, firedOrder } from './engine/lifecycle.ts';
 import { beginsAtCall, decidesCall, fateOf } from './engine/port-calls.ts';
 import { copyOrders } from './engine/trigger-orders.ts';
 import type {
-  DoorRequest,
-  DoorVerdict,
+  ApiServerRequest,
+  ApiServerVerdict,
   FaultEngine,
   FaultStatus,
   FrameInTransit,
@@ -167,17 +167,17 @@ class Engine implements FaultEngine {
     return { fate, delayMs, before, after };
   }
 
-  request(request: DoorRequest, nowMs: number): DoorVerdict {
+  request(request: ApiServerRequest, nowMs: number): ApiServerVerdict {
     this.#latestMs = nowMs;
-    const triggered: { readonly id: string; readonly fault: DoorFault }[] = [];
+    const triggered: { readonly id: string; readonly fault: ApiServerFault }[] = [];
     for (const armed of this.#active.live) {
       const { id, fault, phase } = armed;
-      if (phase !== 'holding' || !isDoorFault(fault) || !touchesRequest(fault, request)) continue;
+      if (phase !== 'holding' || !isApiServerFault(fault) || !touchesRequest(fault, request)) continue;
       const isDecided = triggered.some((each) => each.fault.fault !== 'answer_slow');
       if (isDecided && fault.fault !== 'answer_slow') continue;
       if (this.#triggersOnUse(armed, 'gateway', nowMs)) triggered.push({ id, fault });
     }
-    return doorVerdict(triggered);
+    return apiServerVerdict(triggered);
   }
 
   readsFail(name: ProcessName, nowMs: number): boolean {

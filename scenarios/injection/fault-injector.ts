@@ -8,26 +8,26 @@
  */
 import { bindApart } from '../../core/actors/live/bind-apart.ts';
 import { splitName } from '../faults/cluster-names.ts';
-import { type ArmedFault, ControlError } from '../faults/control.ts';
+import { type ArmedStatus, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
 import type {
-  DoorRequest,
-  DoorVerdict,
+  ApiServerRequest,
+  ApiServerVerdict,
   FaultEngine,
   FrameVerdict,
   Order,
   ReceiverBehaviour,
-  VendorConduct,
+  VendorFaultConduct,
 } from '../faults/vocabulary/engine-contract.ts';
 import { type Fault, type FaultKind, simulatedOnly } from '../faults/vocabulary/fault.ts';
-import { isDoorKind } from '../faults/vocabulary/kinds.ts';
+import { isApiServerKind } from '../faults/vocabulary/kinds.ts';
 import type { ApiProxyOptions } from './api-proxy-ports.ts';
 import { GrpcProxy } from './grpc-proxy.ts';
 import { HttpProxy } from './http-proxy.ts';
 import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl, StoredClocks } from './ports.ts';
 import { nowMs } from './real-time.ts';
-import { Recorder } from './recorder.ts';
+import { FrameRecorder } from './recorder.ts';
 import { SecondProcesses, type SecondProcessesOptions } from './second-processes.ts';
 
 export interface FaultInjectorOptions {
@@ -46,11 +46,11 @@ export interface FaultInjectorOptions {
   /** How a process with a node's identity shakes hands; each time with another boot. */
   readonly handshakeOf: SecondProcessesOptions['handshakeOf'];
   /** How the simulated vendor shall behave; undefined: this cluster runs none. */
-  readonly vendor?: ((conduct: VendorConduct | undefined) => void) | undefined;
+  readonly vendor?: ((conduct: VendorFaultConduct | undefined) => void) | undefined;
   /** Undefined: clocks are right at the start, and end with this process. */
   readonly clocks?: StoredClocks;
   /** Where it writes down what it sees; its own by default. */
-  readonly recorder?: Recorder;
+  readonly recorder?: FrameRecorder;
   /** What went wrong in carrying out an order, for a person. */
   readonly say: (line: string) => void;
 }
@@ -63,7 +63,7 @@ const rememberedMax = 1_000;
 const lateKinds: readonly FaultKind[] = ['delay', 'slow', 'reorder'];
 
 export class FaultInjector {
-  readonly recorder: Recorder;
+  readonly recorder: FrameRecorder;
   readonly #options: FaultInjectorOptions;
   readonly #engine: FaultEngine;
   readonly #proxy: LinkProxy;
@@ -84,12 +84,12 @@ export class FaultInjector {
     this.#options = options;
     this.#clockOffsetMs = options.clocks?.offsetMs ?? 0;
     this.#earlierSkews = new Map(Object.entries(options.clocks?.ownMs ?? {}));
-    this.recorder = options.recorder ?? new Recorder();
+    this.recorder = options.recorder ?? new FrameRecorder();
     const { engine } = options;
     this.#engine = engine;
     this.#seconds = new SecondProcesses(options);
     const { doors } = options;
-    const evaluate = (request: DoorRequest): DoorVerdict => this.#evaluateRequest(request);
+    const evaluate = (request: ApiServerRequest): ApiServerVerdict => this.#evaluateRequest(request);
     this.#doors =
       doors === undefined
         ? []
@@ -189,7 +189,7 @@ export class FaultInjector {
   }
 
   /** Throws ControlError for what a live cluster does not have; the engine's own error for what makes no sense. */
-  arm(fault: Fault, expiresInMs: number): ArmedFault {
+  arm(fault: Fault, expiresInMs: number): ArmedStatus {
     this.#refuseUnsupported(fault);
     const { id, orders } = this.#engine.arm(fault, nowMs());
     // One of that id may be over and still listed.
@@ -205,7 +205,7 @@ export class FaultInjector {
     return this.list().find((armed) => armed.id === id)!;
   }
 
-  list(): readonly ArmedFault[] {
+  list(): readonly ArmedStatus[] {
     return this.#engine.list(nowMs()).map((status) => ({
       ...status,
       expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
@@ -213,7 +213,7 @@ export class FaultInjector {
   }
 
   /** undefined: there is none. */
-  disarm(id: string): ArmedFault | undefined {
+  disarm(id: string): ArmedStatus | undefined {
     const before = this.list().find((armed) => armed.id === id);
     const orders = this.#engine.disarm(id, nowMs());
     this.#cancelExpiry(id);
@@ -284,7 +284,7 @@ export class FaultInjector {
         message: `${fault.fault} is for the simulator alone: ${reason}`,
       });
     }
-    if (isDoorKind(fault.fault) && this.#doors.length === 0) {
+    if (isApiServerKind(fault.fault) && this.#doors.length === 0) {
       throw new ControlError({
         code: 'unsupported',
         field: 'fault',
@@ -308,7 +308,7 @@ export class FaultInjector {
     }
   }
 
-  #evaluateRequest(request: DoorRequest): DoorVerdict {
+  #evaluateRequest(request: ApiServerRequest): ApiServerVerdict {
     const verdict = this.#engine.request(request, nowMs());
     // It may have set off what is told, or what ends.
     if (verdict.faults.length > 0) this.#perform(this.#engine.wake(nowMs()));

@@ -16,7 +16,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { grpcRefusalOf } from '../faults/api-fault-answers.ts';
-import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
+import type { ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
 
 const api = /^\/svc\.mesh\.v1\.\w+\/(\w+)$/;
@@ -94,7 +94,7 @@ export class GrpcProxy {
 }
 
 /** Trailers come before the end of the data is told, and the caller's are sent when it is. */
-function answerWith(stream: ServerHttp2Stream, forwarded: ClientHttp2Stream, verdict: DoorVerdict): void {
+function answerWith(stream: ServerHttp2Stream, forwarded: ClientHttp2Stream, verdict: ApiServerVerdict): void {
   const { fate, delayMs } = verdict;
   let trailers: IncomingHttpHeaders = {};
   const pieces: Buffer[] = [];
@@ -134,7 +134,7 @@ function answerWith(stream: ServerHttp2Stream, forwarded: ClientHttp2Stream, ver
   });
 }
 
-function refuse(stream: ServerHttp2Stream, verdict: DoorVerdict): void {
+function refuse(stream: ServerHttp2Stream, verdict: ApiServerVerdict): void {
   if (stream.destroyed) return;
   const { code, details } = grpcRefusalOf(verdict);
   const headers = {

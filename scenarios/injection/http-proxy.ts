@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
-import type { DoorVerdict } from '../faults/vocabulary/engine-contract.ts';
+import type { ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
 
 /** Of one connection, not of a message (RFC 9110, 7.6.1). */
@@ -107,7 +107,7 @@ function ofMessage(headers: readonly string[]): string[] {
   );
 }
 
-function refuse(asked: IncomingMessage, answer: ServerResponse, verdict: DoorVerdict): void {
+function refuse(asked: IncomingMessage, answer: ServerResponse, verdict: ApiServerVerdict): void {
   const { status, headers, body } = refusalOf(verdict, `req_${randomUUID()}`);
   asked.resume();
   pauseFor(verdict.delayMs).then(() => answer.writeHead(status, headers).end(body));

@@ -4,15 +4,15 @@
  * in the injector of cluster 1; links of gateways are in each.
  */
 import { asSeen, ofOneCluster, processIn, splitName } from '../faults/cluster-names.ts';
-import type { ArmedFault } from '../faults/control.ts';
+import type { ArmedStatus } from '../faults/control.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { FaultInjector } from './fault-injector.ts';
 import type { ProcessControl } from './ports.ts';
-import type { Recorder } from './recorder.ts';
+import type { FrameRecorder } from './recorder.ts';
 
 /** What the control of a sandbox needs of one or several; `R`: of its recorder. */
-export type Injector<R = Recorder> = { readonly recorder: R } & Pick<
+export type Injector<R = FrameRecorder> = { readonly recorder: R } & Pick<
   FaultInjector,
   | 'arm'
   | 'clear'
@@ -32,7 +32,7 @@ export type Injector<R = Recorder> = { readonly recorder: R } & Pick<
 /** Faults whose cluster is remembered before those that no engine lists are dropped. */
 const rememberedMax = 1_000;
 
-export class ManyInjectors<R = Recorder> implements Injector<R> {
+export class ManyInjectors<R = FrameRecorder> implements Injector<R> {
   /** By number, from 1. */
   readonly #injectors: readonly Injector<R>[];
   /** The cluster of each fault, by its id. */
@@ -85,7 +85,7 @@ export class ManyInjectors<R = Recorder> implements Injector<R> {
     else this.#of(cluster).cut(name);
   }
 
-  arm(fault: Fault, expiresInMs: number): ArmedFault {
+  arm(fault: Fault, expiresInMs: number): ArmedStatus {
     const { cluster, fault: own } = ofOneCluster(fault, this.#injectors.length);
     this.#named += 1;
     // Each engine names its own faults: those of further clusters get other names.
@@ -96,7 +96,7 @@ export class ManyInjectors<R = Recorder> implements Injector<R> {
     return seen(armed, cluster);
   }
 
-  list(): readonly ArmedFault[] {
+  list(): readonly ArmedStatus[] {
     return this.#injectors.flatMap((injector, index) => {
       const cluster = index + 1;
       const own = injector.list().filter(({ id }) => (this.#clusters.get(id) ?? 1) === cluster);
@@ -104,7 +104,7 @@ export class ManyInjectors<R = Recorder> implements Injector<R> {
     });
   }
 
-  disarm(id: string): ArmedFault | undefined {
+  disarm(id: string): ArmedStatus | undefined {
     const cluster = this.#clusters.get(id) ?? 1;
     const armed = this.#of(cluster).disarm(id);
     return armed && seen(armed, cluster);
@@ -154,6 +154,6 @@ export function processesIn(cluster: number, all: ProcessControl): ProcessContro
   };
 }
 
-function seen(armed: ArmedFault, cluster: number): ArmedFault {
+function seen(armed: ArmedStatus, cluster: number): ArmedStatus {
   return { ...armed, fault: asSeen(cluster, armed.fault) };
 }

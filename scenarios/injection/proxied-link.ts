@@ -11,7 +11,7 @@
  */
 import { WebSocket } from 'ws';
 import { decodeFrames, decodeHandshake, encodeFrame, type WireEnvelope } from '../../proto/wire.ts';
-import type { Arrival } from '../faults/vocabulary/engine-contract.ts';
+import type { FrameArrival } from '../faults/vocabulary/engine-contract.ts';
 import { damaged } from './damage.ts';
 import { type FrameHead, scanFrames } from './frame-scan.ts';
 import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
@@ -255,7 +255,7 @@ export class ProxiedLink {
 
 const ignore = (): void => {};
 
-function bytesOf(arrival: Arrival, sent: WireEnvelope, bytes: Buffer): Uint8Array {
+function bytesOf(arrival: FrameArrival, sent: WireEnvelope, bytes: Buffer): Uint8Array {
   const whole = arrival.envelope === sent ? bytes : encodeFrame(arrival.envelope);
   return arrival.damage === undefined ? whole : damaged(whole, arrival.damage);
 }

@@ -21,7 +21,7 @@ const wordsPerSecondMax = 300;
 const atOnce: readonly number[] = Object.freeze([0]);
 const none: readonly string[] = Object.freeze([]);
 
-export class Recorder {
+export class FrameRecorder {
   readonly recording: Recording;
   /** When the recording's time began. */
   readonly beganMs: number;

@@ -4,17 +4,17 @@
  */
 import type { ReadSessionsResponse } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import type { StepOf } from './format.ts';
-import { type Outcome, outcomeOf, outcomeText } from './outcome.ts';
+import { outcomeOf, outcomeText, type StepOutcome } from './outcome.ts';
 import * as requests from './requests.ts';
-import type { DkgStep, SessionBook, SigningStep } from './sessions.ts';
+import type { DkgScenarioStep, SessionBook, SigningScenarioStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
 
 type Call = Questions['call' | 'walletCall']['asks'];
 export type CallStep = SessionStep | StepOf<'read_sessions'>;
 /** A call about one session. */
 type SessionStep =
-  | DkgStep
-  | SigningStep
+  | DkgScenarioStep
+  | SigningScenarioStep
   | StepOf<
       | 'exchange_dkg_shares'
       | 'submit_signature_share'
@@ -26,8 +26,8 @@ type SessionStep =
 
 /** The end of a step. `stuck`: its time is over, with what it waited for; `impossible`: this run cannot do it. */
 export type Ended =
-  | { readonly kind: 'answered'; readonly outcome: Outcome }
-  | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: Outcome }
+  | { readonly kind: 'answered'; readonly outcome: StepOutcome }
+  | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: StepOutcome }
   | { readonly kind: 'impossible'; readonly why: string };
 
 /** The pause of a client that insists, before it repeats a call. */
@@ -35,7 +35,7 @@ const pauseMs = 100;
 /** It repeats at least this often: two unanswered calls take a minute. */
 const attemptsMin = 4;
 
-export class Caller {
+export class StepCaller {
   readonly #world: ScenarioWorld;
   readonly #book: SessionBook;
   readonly #insistMs: number;
@@ -116,7 +116,7 @@ export class Caller {
     });
   }
 
-  #makeKey(step: DkgStep, end: (ended: Ended) => void): void {
+  #makeKey(step: DkgScenarioStep, end: (ended: Ended) => void): void {
     this.#insist(
       step,
       () => requests.initiateDkg(step, this.#book, this.#world),
@@ -130,7 +130,7 @@ export class Caller {
     );
   }
 
-  #sign(step: SigningStep, end: (ended: Ended) => void): void {
+  #sign(step: SigningScenarioStep, end: (ended: Ended) => void): void {
     this.#insist(
       step,
       () => requests.initiateSigning(step, this.#book, this.#world),
@@ -145,7 +145,7 @@ export class Caller {
   }
 
   /** The session of a call whose answer was lost continues by its id, as the wallet service does. */
-  #signForWallet(step: SigningStep, end: (ended: Ended) => void): void {
+  #signForWallet(step: SigningScenarioStep, end: (ended: Ended) => void): void {
     this.#insist(
       step,
       () => requests.signForWallet(step, this.#book, this.#world),
@@ -205,13 +205,13 @@ export class Caller {
     attempt();
   }
 
-  #resume(step: SessionStep, paused: Outcome, then: (outcome: Outcome) => void): void {
+  #resume(step: SessionStep, paused: StepOutcome, then: (outcome: StepOutcome) => void): void {
     const { sessionId, resumeToken } = paused.answer!;
     const witness = 'witness' in step && step.witness === true;
     this.#call(step.session, step, requests.resumeSession(sessionId, resumeToken, witness), then);
   }
 
-  #call(session: string, step: SessionStep, wanted: Call, then: (outcome: Outcome) => void): void {
+  #call(session: string, step: SessionStep, wanted: Call, then: (outcome: StepOutcome) => void): void {
     const asks = step.alter === undefined ? wanted : requests.alteredCall(wanted, step.alter);
     const heard = (gets: Questions['call' | 'walletCall']['gets']) => {
       const outcome = outcomeOf(asks.name, gets);
@@ -240,7 +240,7 @@ export class Caller {
 const opensAgain = new Set(['SESSION_RESUMED', 'RESUME_TOKEN_REUSED', 'RESUME_TOKEN_INVALID', 'SESSION_NOT_RESUMABLE']);
 
 /** The next action of a patient client, which cannot give a human's approval. */
-function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'resume' {
+function whatHelps({ call, answer, failure }: StepOutcome): 'done' | 'repeat' | 'resume' {
   if (failure !== undefined) return failure.kind === 'MALFORMED' ? 'done' : 'repeat';
   if (call === 'resumeSession' || call === 'inspectSession' || call === 'previewPartial') return 'done';
   if (call === 'closeKey') return answer!.pendingNodes!.length > 0 ? 'repeat' : 'done';

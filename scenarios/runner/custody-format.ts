@@ -57,12 +57,12 @@ const key = Type.Optional(
 );
 
 /** The answer of a receiver to a delivery. */
-export const ReceiverAnswer = Type.Union(
+export const ReceiverAnswerShape = Type.Union(
   [Type.Integer({ minimum: 200, maximum: 599 }), Type.Literal('never'), Type.Literal('reset')],
   { description: 'a status; never: no answer; reset: the connection is cut' },
 );
-export type ReceiverAnswer = Static<typeof ReceiverAnswer>;
-const Answers = Type.Array(ReceiverAnswer, {
+export type ReceiverAnswerShape = Static<typeof ReceiverAnswerShape>;
+const Answers = Type.Array(ReceiverAnswerShape, {
   minItems: 1,
   maxItems: 100,
   description: 'to the deliveries in turn; the last one from then on. [204] by default',

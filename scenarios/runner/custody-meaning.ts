@@ -4,7 +4,7 @@
  */
 import { type CustodyCall, type CustodyStep, isCustodyStep } from './custody-format.ts';
 import type { AnswerShape } from './custody-operation.ts';
-import { explain, type Fault, oneOf, type Path } from './explain.ts';
+import { explain, oneOf, type Path, type SchemaFault } from './explain.ts';
 import { operations } from './generated-operations.ts';
 import { referencesOf, unknownField } from './references.ts';
 
@@ -17,11 +17,11 @@ export interface PlacedCustodyStep {
 type Report = (path: Path, message: string, remedy?: string) => void;
 
 /** The kind of resource that a step makes, for the steps that name it. */
-export type Made = 'wallet' | 'intent' | 'webhook' | 'other';
+export type MadeKind = 'wallet' | 'intent' | 'webhook' | 'other';
 
 /** The kind of resource that each call of the wallet API makes, by its step. */
-export function madeBy(steps: readonly { readonly step: object }[]): ReadonlyMap<string, Made> {
-  const made = new Map<string, Made>();
+export function madeBy(steps: readonly { readonly step: object }[]): ReadonlyMap<string, MadeKind> {
+  const made = new Map<string, MadeKind>();
   for (const { step } of steps) if (isCustodyStep(step) && !('receiver' in step)) made.set(step.step, kindOf(step));
   return made;
 }
@@ -32,7 +32,7 @@ export function checkCustodySteps(all: readonly PlacedCustodyStep[], report: Rep
   const calls = new Map(all.flatMap((placed) => ('receiver' in placed.step ? [] : [[placed.step.step, placed]])));
   for (const placed of all) {
     const { step, path } = placed;
-    const needs = (field: string, name: string, kind: Made) => {
+    const needs = (field: string, name: string, kind: MadeKind) => {
       const known = [...made].filter(([, one]) => one === kind).map(([id]) => id);
       if (!known.includes(name)) report([...path, field], `no step makes the ${kind} ${name}`, oneOf(known, name));
       else precedes(placed, calls.get(name), [...path, field], report);
@@ -115,7 +115,7 @@ function checkAgainst(
     return;
   }
   const open = new Set(referencesOf(value, path).map(({ path: at }) => JSON.stringify(at)));
-  const found: Fault[] = explain(schema, value, path);
+  const found: SchemaFault[] = explain(schema, value, path);
   for (const { path: at, message, remedy } of found) if (!open.has(JSON.stringify(at))) report(at, message, remedy);
 }
 
@@ -175,7 +175,7 @@ const operationOf = {
   register_webhook: 'webhooks.create',
 } as const;
 
-function kindOf(step: CustodyCall): Made {
+function kindOf(step: CustodyCall): MadeKind {
   if (!('api' in step)) {
     if (step.call === 'vote') return 'other';
     return ({ make_wallet: 'wallet', transfer: 'intent', register_webhook: 'webhook' } as const)[step.call];

@@ -1,12 +1,12 @@
 /** An operation of the wallet API, in terms of scenario files. */
-import type { JsonSchema } from './explain.ts';
+import type { ScenarioSchema } from './explain.ts';
 
 export interface CustodyOperation {
   readonly method: string;
   /** With ":name" parameters. */
   readonly path: string;
-  readonly query?: JsonSchema;
-  readonly body?: JsonSchema;
+  readonly query?: ScenarioSchema;
+  readonly body?: ScenarioSchema;
   readonly bodyOptional?: boolean;
   /** Takes an Idempotency-Key. */
   readonly keyed?: boolean;

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallExpectation } from './custody-format.ts';
 import { type Mismatch, tookMismatches } from './expectations.ts';
-import type { Outcome } from './outcome.ts';
+import type { StepOutcome } from './outcome.ts';
 import { fieldOf } from './references.ts';
 import type { CallFailure } from './world.ts';
 
@@ -18,7 +18,7 @@ export interface CustodyOutcome {
   /** e.g. "wallets.create". */
   readonly call: string;
   readonly answer?: CustodyAnswer;
-  readonly failure?: Outcome['failure'];
+  readonly failure?: StepOutcome['failure'];
 }
 
 interface ErrorBody {

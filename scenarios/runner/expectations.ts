@@ -1,7 +1,7 @@
 /** Compares a step's outcome with its expectation. Pure. */
 import type { Static } from 'typebox';
 import type { StepExpectation } from './format.ts';
-import { type Outcome, outcomeText } from './outcome.ts';
+import { outcomeText, type StepOutcome } from './outcome.ts';
 
 /** Live clocks are real: a step may take this much longer there. */
 const liveGraceMs = 2000;
@@ -16,7 +16,7 @@ export interface Mismatch {
 /** Every mismatch; empty: there is none. */
 export function stepMismatches(
   expect: Static<typeof StepExpectation>,
-  outcome: Outcome,
+  outcome: StepOutcome,
   tookMs: number,
   world: 'simulated' | 'live',
 ): Mismatch[] {

@@ -3,16 +3,16 @@
  * scenarios and faults use; a property test compares it with TypeBox's check.
  */
 
-export interface JsonSchema {
+export interface ScenarioSchema {
   readonly type?: string;
   readonly description?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
-  readonly anyOf?: readonly JsonSchema[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  readonly anyOf?: readonly ScenarioSchema[];
+  readonly properties?: Readonly<Record<string, ScenarioSchema>>;
+  readonly patternProperties?: Readonly<Record<string, ScenarioSchema>>;
   readonly required?: readonly string[];
-  readonly items?: JsonSchema;
+  readonly items?: ScenarioSchema;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly minLength?: number;
@@ -24,7 +24,7 @@ export interface JsonSchema {
 
 export type Path = readonly (string | number)[];
 
-export interface Fault {
+export interface SchemaFault {
   readonly path: Path;
   readonly message: string;
   /** The value to write instead; empty when the message says it. */
@@ -34,8 +34,8 @@ export interface Fault {
 }
 
 /** Every fault of `value`; empty when there is none. */
-export function explain(schema: JsonSchema, value: unknown, path: Path = []): Fault[] {
-  const fault = (message: string): Fault[] => [{ path, message, remedy: describe(schema) }];
+export function explain(schema: ScenarioSchema, value: unknown, path: Path = []): SchemaFault[] {
+  const fault = (message: string): SchemaFault[] => [{ path, message, remedy: describe(schema) }];
   if (schema.anyOf !== undefined) return explainAnyOf(schema.anyOf, value, path, fault);
   if (schema.type !== undefined && !hasType(schema.type, value)) return fault(`${kindOf(value)} is not taken here`);
   if (schema.const !== undefined && value !== schema.const) return fault(`${shown(value)} is not taken here`);
@@ -72,18 +72,18 @@ export function shown(value: unknown): string {
 }
 
 function explainAnyOf(
-  branches: readonly JsonSchema[],
+  branches: readonly ScenarioSchema[],
   value: unknown,
   path: Path,
-  fault: (message: string) => Fault[],
-): Fault[] {
+  fault: (message: string) => SchemaFault[],
+): SchemaFault[] {
   const found = branches.map((branch) => ({ branch, faults: explain(branch, value, path) }));
   if (found.some(({ faults }) => faults.length === 0)) return [];
   const ofType = found.filter(({ branch }) => branch.type !== undefined && hasType(branch.type, value));
   return ofType.length === 1 ? ofType[0]!.faults : fault(`${shown(value)} is not taken here`);
 }
 
-function explainText(schema: JsonSchema, value: string, fault: (message: string) => Fault[]): Fault[] {
+function explainText(schema: ScenarioSchema, value: string, fault: (message: string) => SchemaFault[]): SchemaFault[] {
   const length = [...value].length;
   if (schema.minLength !== undefined && length < schema.minLength) return fault('it is too short');
   if (schema.maxLength !== undefined && length > schema.maxLength) return fault('it is too long');
@@ -92,26 +92,26 @@ function explainText(schema: JsonSchema, value: string, fault: (message: string)
 }
 
 function explainList(
-  schema: JsonSchema,
+  schema: ScenarioSchema,
   list: readonly unknown[],
   path: Path,
-  fault: (message: string) => Fault[],
-): Fault[] {
+  fault: (message: string) => SchemaFault[],
+): SchemaFault[] {
   if (schema.minItems !== undefined && list.length < schema.minItems) return fault('the list is too short');
   if (schema.maxItems !== undefined && list.length > schema.maxItems) return fault('the list is too long');
   const { items } = schema;
   return items === undefined ? [] : list.flatMap((item, index) => explain(items, item, [...path, index]));
 }
 
-function explainObject(schema: JsonSchema, value: Readonly<Record<string, unknown>>, path: Path): Fault[] {
+function explainObject(schema: ScenarioSchema, value: Readonly<Record<string, unknown>>, path: Path): SchemaFault[] {
   const { properties = {}, patternProperties = {}, required = [] } = schema;
   // A schema that names no field takes any.
   if (schema.properties === undefined && schema.patternProperties === undefined) return [];
   const patterns = Object.entries(patternProperties);
   const missing = required
     .filter((name) => !Object.hasOwn(value, name))
-    .map((name): Fault => ({ path, message: `${name} is missing`, remedy: describe(properties[name] ?? {}) }));
-  const members = Object.entries(value).flatMap(([key, member]): Fault[] => {
+    .map((name): SchemaFault => ({ path, message: `${name} is missing`, remedy: describe(properties[name] ?? {}) }));
+  const members = Object.entries(value).flatMap(([key, member]): SchemaFault[] => {
     const at = [...path, key];
     if (Object.hasOwn(properties, key)) return explain(properties[key]!, member, at);
     const pattern = patterns.find(([source]) => new RegExp(source, 'u').test(key));
@@ -139,12 +139,12 @@ function kindOf(value: unknown): string {
 }
 
 /** The values that a schema accepts, in words. */
-export function describe(schema: JsonSchema): string {
+export function describe(schema: ScenarioSchema): string {
   const note = schema.description === undefined || schema.description === '' ? '' : ` (${schema.description})`;
   return `${words(schema)}${note}`;
 }
 
-function words(schema: JsonSchema): string {
+function words(schema: ScenarioSchema): string {
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(words))].join(' or ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return oneOf(schema.enum.map(String), undefined);

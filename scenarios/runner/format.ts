@@ -224,7 +224,7 @@ export const stepSchemas = {
 
 export type StepKind = keyof typeof stepSchemas;
 export type StepOf<K extends StepKind> = Static<(typeof stepSchemas)[K]>;
-export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
+export type ScenarioStep = { [K in StepKind]: StepOf<K> }[StepKind];
 
 /** The conditions that must hold at the end. */
 export const Expectation = Closed({
@@ -257,14 +257,14 @@ const constant = (what: string, maximum = 604_800_000) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum, description: `${what} by default; in simulated worlds alone` }));
 
 const calls = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
-const RateLimits = Closed(
+const ScenarioRateLimits = Closed(
   { reads: calls, writes: calls, signing: calls },
   {
     description:
       'calls that a tenant has in ten seconds, by class; the product’s where one is left out. Not counted by default',
   },
 );
-export type RateLimits = Static<typeof RateLimits>;
+export type ScenarioRateLimits = Static<typeof ScenarioRateLimits>;
 
 export const Cluster = Closed({
   nodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 100, description: 'of each cluster; 5 by default' })),
@@ -304,7 +304,7 @@ export const Cluster = Closed({
     Type.Integer({ minimum: 1, maximum: 9, description: 'gateway processes that clients call in turn; 1 by default' }),
   ),
   workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, description: 'webhook workers; 1 by default' })),
-  rate_limits: Type.Optional(RateLimits),
+  rate_limits: Type.Optional(ScenarioRateLimits),
   client_dealers: Type.Optional(
     Type.Boolean({
       description: 'nodes take client-supplied dealers; true by default, as a sandbox; false in simulated worlds alone',
@@ -381,6 +381,6 @@ export interface CheckedScenario {
   readonly cluster: Required<Omit<Static<typeof Cluster>, ClusterConstant | OptionalSetting>> &
     Pick<Static<typeof Cluster>, ClusterConstant | OptionalSetting>;
   readonly faults: readonly Fault[];
-  readonly clients: Readonly<Record<string, readonly Step[]>>;
+  readonly clients: Readonly<Record<string, readonly ScenarioStep[]>>;
   readonly expect: readonly Expectation[];
 }

@@ -1,7 +1,7 @@
 /** The JSON Schema of scenario files, for editors: scenarios/schema.json is made from it. */
 import { faultSchemas } from '../faults/vocabulary/fault.ts';
 import { custodyStepSchemas } from './custody-format.ts';
-import type { JsonSchema } from './explain.ts';
+import type { ScenarioSchema } from './explain.ts';
 import { Scenario, stepSchemas } from './format.ts';
 import { operations } from './generated-operations.ts';
 
@@ -94,7 +94,7 @@ function plainly(query: object): object {
 const reference = { $ref: '#/$defs/reference' };
 
 /** A field may also be a reference to an earlier answer; texts then have any form. */
-function withReferences({ pattern: _, minLength: _min, maxLength: _max, ...schema }: JsonSchema): object {
+function withReferences({ pattern: _, minLength: _min, maxLength: _max, ...schema }: ScenarioSchema): object {
   const { type, anyOf, properties, patternProperties, items, ...rest } = schema;
   if (anyOf !== undefined) return { ...rest, anyOf: anyOf.map(withReferences) };
   if (type === 'array') return { ...schema, ...(items && { items: withReferences(items) }) };
@@ -110,7 +110,7 @@ function withReferences({ pattern: _, minLength: _min, maxLength: _max, ...schem
   return { ...(description !== undefined && { description }), anyOf: [value, reference] };
 }
 
-function mapped(fields: Readonly<Record<string, JsonSchema>>): Record<string, object> {
+function mapped(fields: Readonly<Record<string, ScenarioSchema>>): Record<string, object> {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, withReferences(field)]));
 }
 

@@ -1,6 +1,12 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
 import { withProcessNames } from '../faults/cluster-names.ts';
-import { type CheckedScenario, clusterConstants, type Expectation, optionalSettings, type Step } from './format.ts';
+import {
+  type CheckedScenario,
+  clusterConstants,
+  type Expectation,
+  optionalSettings,
+  type ScenarioStep,
+} from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
 import { readYaml } from './yaml-file.ts';
@@ -37,7 +43,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
     clients: Object.fromEntries(
       Object.entries(clients ?? { [oneClient]: steps ?? [] }).map(([name, list]) => [
         name,
-        (list as readonly Step[]).map(withPresentName),
+        (list as readonly ScenarioStep[]).map(withPresentName),
       ]),
     ),
     expect: expect.map(withPresentNames),
@@ -51,7 +57,7 @@ export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object
 }
 
 /** A step with the present name of an old field (`play`), and of the processes of its fault. */
-function withPresentName(step: Step): Step {
+function withPresentName(step: ScenarioStep): ScenarioStep {
   if ('inject' in step) return { ...step, inject: withProcessNames(step.inject) };
   if (!('play' in step)) return step;
   const { play, ...rest } = step;

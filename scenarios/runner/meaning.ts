@@ -12,8 +12,8 @@ import { targetsOf } from '../faults/vocabulary/targets.ts';
 import type { CallStep } from './client.ts';
 import { type CustodyStep, isCustodyStep } from './custody-format.ts';
 import { checkCustodySteps, madeBy } from './custody-meaning.ts';
-import { type Fault, oneOf, type Path } from './explain.ts';
-import { type CheckedScenario, clusterConstants, type Step } from './format.ts';
+import { oneOf, type Path, type SchemaFault } from './explain.ts';
+import { type CheckedScenario, clusterConstants, type ScenarioStep } from './format.ts';
 import type { ScenarioFile } from './shape.ts';
 import { checkTransport } from './transport-meaning.ts';
 import { usesWalletApi } from './wallet-api-use.ts';
@@ -22,8 +22,8 @@ type Report = (path: Path, message: string, remedy?: string) => void;
 type SessionKind = 'key' | 'signature';
 
 /** Every fault of the file's meaning; `scenario` is the same with its defaults. */
-export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fault[] {
-  const found: Fault[] = [];
+export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): SchemaFault[] {
+  const found: SchemaFault[] = [];
   const report: Report = (path, message, remedy = '') => {
     found.push({ path, message, remedy });
   };
@@ -72,7 +72,7 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
 }
 
 interface PlacedStep {
-  readonly step: Step;
+  readonly step: ScenarioStep;
   readonly path: Path;
   readonly client: string;
   readonly index: number;
@@ -210,7 +210,7 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
 const waits = ['ms', 'session', 'nodes_ready', 'fired', 'delivered', 'intent', 'event', 'ended'] as const;
 
 function checkWait(
-  { wait }: Extract<Step, { wait: unknown }>,
+  { wait }: Extract<ScenarioStep, { wait: unknown }>,
   path: Path,
   uses: (field: Path, name: string) => void,
   report: Report,

@@ -15,7 +15,7 @@ import type {
   WalletCallTypes,
 } from './world.ts';
 
-export interface Answer {
+export interface StepAnswer {
   /** The receipt's, without the prefix RECEIPT_STATE_. */
   readonly state: string;
   readonly reasonCode: string;
@@ -34,18 +34,21 @@ export interface Answer {
   readonly pendingNodes?: readonly number[];
 }
 
-export interface Outcome {
+export interface StepOutcome {
   readonly call: CallName | WalletCallName;
-  readonly answer?: Answer;
+  readonly answer?: StepAnswer;
   readonly failure?: Omit<NoAnswer, 'failure'> & { readonly kind: CallFailure };
 }
 
-export function outcomeOf(call: CallName | WalletCallName, gets: Questions['call' | 'walletCall']['gets']): Outcome {
+export function outcomeOf(
+  call: CallName | WalletCallName,
+  gets: Questions['call' | 'walletCall']['gets'],
+): StepOutcome {
   if ('failure' in gets) return { call, failure: failureOf(gets) };
   return { call, answer: answerOf(gets.response) };
 }
 
-export function failureOf({ failure: kind, ...told }: NoAnswer): NonNullable<Outcome['failure']> {
+export function failureOf({ failure: kind, ...told }: NoAnswer): NonNullable<StepOutcome['failure']> {
   return { kind, ...told };
 }
 
@@ -62,7 +65,7 @@ export function failureOfCode(code: GrpcCode): CallFailure {
 }
 
 /** In one line, for a recording or a cause. */
-export function outcomeText({ answer, failure }: Outcome): string {
+export function outcomeText({ answer, failure }: StepOutcome): string {
   if (failure !== undefined) {
     const { kind, message, grpc } = failure;
     const ended = grpc === undefined ? kind : [grpc.code, grpc.reason].join(' ').trim();
@@ -71,7 +74,7 @@ export function outcomeText({ answer, failure }: Outcome): string {
   return `${answer!.state} ${answer!.reasonCode}${answer!.message === '' ? '' : `: ${answer!.message}`}`;
 }
 
-function answerOf(response: CallTypes[CallName][1] | WalletCallTypes[WalletCallName][1]): Answer {
+function answerOf(response: CallTypes[CallName][1] | WalletCallTypes[WalletCallName][1]): StepAnswer {
   if ('pendingNodes' in response) return { ...withoutReceipt, pendingNodes: response.pendingNodes };
   if ('found' in response || 'noncePoint' in response || 'sessions' in response) return withoutReceipt;
   const receipt: DiagnosticReceipt | undefined = response.receipt;

@@ -25,7 +25,7 @@ import { sessionsPageMax } from '../../proto/limits.ts';
 import { altered } from '../faults/byzantine/altered.ts';
 import type { Alteration } from '../faults/vocabulary/fault.ts';
 import type { StepOf } from './format.ts';
-import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
+import { type DkgScenarioStep, intentOf, type SessionBook, type SigningScenarioStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
 
 type Call = Questions['call']['asks'];
@@ -35,7 +35,7 @@ type WalletCall = Questions['walletCall']['asks'];
 const noToken = 'not-a-token-of-this-session';
 const witnessBytes = new TextEncoder().encode('a human said yes');
 
-export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWorld): Call {
+export function initiateDkg(step: DkgScenarioStep, book: SessionBook, world: ScenarioWorld): Call {
   const { curve, threshold, totalNodes } = book.terms(step.session);
   const request = create(InitiateDkgRequestSchema, {
     sessionId: world.idOf(step.session),
@@ -47,12 +47,12 @@ export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWor
 }
 
 /** A key of the wallet service, in one call. */
-export function makeWalletKey(step: DkgStep, book: SessionBook, world: ScenarioWorld): WalletCall {
+export function makeWalletKey(step: DkgScenarioStep, book: SessionBook, world: ScenarioWorld): WalletCall {
   const { request } = initiateDkg(step, book, world) as Extract<Call, { name: 'initiateDkg' }>;
   return { name: 'makeKey', request };
 }
 
-export function signForWallet(step: SigningStep, book: SessionBook, world: ScenarioWorld): WalletCall {
+export function signForWallet(step: SigningScenarioStep, book: SessionBook, world: ScenarioWorld): WalletCall {
   const { request } = initiateSigning(step, book, world) as Extract<Call, { name: 'initiateSigning' }>;
   return { name: 'sign', request };
 }
@@ -116,7 +116,7 @@ export function exchangeDkgShares(
   return { name: 'exchangeDkgShares', request };
 }
 
-export function initiateSigning(step: SigningStep, book: SessionBook, world: ScenarioWorld): Call {
+export function initiateSigning(step: SigningScenarioStep, book: SessionBook, world: ScenarioWorld): Call {
   const request = create(InitiateSigningRequestSchema, {
     transactionIntentId: world.idOf(intentOf(step)),
     walletId: world.idOf(step.key),

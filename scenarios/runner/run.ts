@@ -8,14 +8,14 @@
 
 import { releasedVerifier, type SignatureVerifier } from '../../simulation/cluster/invariants/verifier.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
-import { Caller, type CallStep, type Ended, endedText } from './client.ts';
+import { type CallStep, type Ended, endedText, StepCaller } from './client.ts';
 import { CustodyBook } from './custody-book.ts';
 import { CustodyCaller, type CustodyEnded } from './custody-caller.ts';
 import { type CallExpectation, type CustodyCall, isCustodyStep } from './custody-format.ts';
 import { callMismatches, custodyOutcomeText } from './custody-outcome.ts';
 import { type Mismatch, mismatchText, stepMismatches } from './expectations.ts';
 import { blamed, blameText, finalMismatches } from './final.ts';
-import type { CheckedScenario, Step } from './format.ts';
+import type { CheckedScenario, ScenarioStep } from './format.ts';
 import { outcomeText } from './outcome.ts';
 import { ReferenceMissing, resolved } from './references.ts';
 import { SessionBook } from './sessions.ts';
@@ -51,7 +51,7 @@ class ScenarioRun {
   readonly #done: (verdict: Verdict) => void;
   readonly #options: Required<RunOptions>;
   readonly #book: SessionBook;
-  readonly #caller: Caller;
+  readonly #caller: StepCaller;
   readonly #custody: CustodyBook;
   readonly #custodyCaller: CustodyCaller;
   /** The world's ids of the faults that the scenario names. */
@@ -93,7 +93,9 @@ class ScenarioRun {
       },
     };
     this.#book = new SessionBook(scenario, (name) => world.idOf(name));
-    this.#caller = new Caller(this.#world, this.#book, this.#options.insistMs, (name, then) => this.#arm(name, then));
+    this.#caller = new StepCaller(this.#world, this.#book, this.#options.insistMs, (name, then) =>
+      this.#arm(name, then),
+    );
     this.#custodyCaller = new CustodyCaller(this.#world, this.#custody, this.#options.insistMs);
   }
 
@@ -111,7 +113,7 @@ class ScenarioRun {
     });
   }
 
-  #step(client: string, steps: readonly Step[], index: number): void {
+  #step(client: string, steps: readonly ScenarioStep[], index: number): void {
     const step = steps[index];
     if (step === undefined) {
       this.#active -= 1;
@@ -129,7 +131,7 @@ class ScenarioRun {
     tell('began', stepText(step), () => this.#perform(step, where, went));
   }
 
-  #perform(step: Step, where: string, went: (text: string) => void): void {
+  #perform(step: ScenarioStep, where: string, went: (text: string) => void): void {
     if ('inject' in step) this.#inject(step.inject, () => went('armed'));
     else if ('heal' in step) this.#world.ask('heal', {}, () => went('healed'));
     else if ('advance_ms' in step) {
@@ -346,7 +348,7 @@ function triggeredText(world: ScenarioWorld): string {
   return triggered.size === 0 ? '' : `triggered: ${[...triggered.values()].slice(0, 8).join(', ')}`;
 }
 
-function stepText(step: Step): string {
+function stepText(step: ScenarioStep): string {
   if ('inject' in step) return `inject ${step.inject.fault}`;
   if ('heal' in step) return 'heal';
   if ('advance_ms' in step) return `advance ${step.advance_ms} ms`;
@@ -364,7 +366,7 @@ function byText({ by }: { readonly by?: string }): string {
 }
 
 /** The text of a wallet API step, for reports. */
-function custodyText(step: Step): string {
+function custodyText(step: ScenarioStep): string {
   if (!('call' in step)) return '';
   if (step.call === 'transfer') return `: ${step.amount} from ${step.from} to ${step.to}`;
   if (step.call === 'vote') return `: ${step.decision ?? 'approve'} ${step.intent}`;

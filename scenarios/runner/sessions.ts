@@ -9,12 +9,12 @@ import { ownerSignatureBytes } from '../../core/crypto/owner-ecdsa.ts';
 import { type Polynomial, randomPolynomial } from '../../core/crypto/polynomial.ts';
 import type { SignatureVerifier } from '../../simulation/cluster/invariants/verifier.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
-import type { CheckedScenario, Step } from './format.ts';
-import type { Answer } from './outcome.ts';
+import type { CheckedScenario, ScenarioStep } from './format.ts';
+import type { StepAnswer } from './outcome.ts';
 import { messageBytes, schemesOf } from './signatures.ts';
 
-export type DkgStep = Extract<Step, { call: 'initiate_dkg' | 'make_key' }>;
-export type SigningStep = Extract<Step, { call: 'initiate_signing' | 'sign' }>;
+export type DkgScenarioStep = Extract<ScenarioStep, { call: 'initiate_dkg' | 'make_key' }>;
+export type SigningScenarioStep = Extract<ScenarioStep, { call: 'initiate_signing' | 'sign' }>;
 
 export interface SessionNote {
   readonly name: string;
@@ -23,7 +23,7 @@ export interface SessionNote {
   id: string | undefined;
   /** Distinct tokens, in order of arrival. */
   readonly tokens: string[];
-  last: Answer | undefined;
+  last: StepAnswer | undefined;
 }
 
 export interface KeyTerms {
@@ -43,12 +43,12 @@ interface PublicKey {
 export class SessionBook {
   readonly #scenario: CheckedScenario;
   readonly #notes = new Map<string, SessionNote>();
-  readonly #keys = new Map<string, DkgStep>();
-  readonly #signings = new Map<string, SigningStep>();
+  readonly #keys = new Map<string, DkgScenarioStep>();
+  readonly #signings = new Map<string, SigningScenarioStep>();
   /** By real session id, then by signature in hex. */
   readonly #released = new Map<string, Map<string, Uint8Array>>();
   /** The step that opened a session, where an answer said so. */
-  readonly #openers = new Map<string, SigningStep>();
+  readonly #openers = new Map<string, SigningScenarioStep>();
   readonly #polynomials = new Map<string, Polynomial>();
   readonly #publicKeys = new Map<string, PublicKey>();
 
@@ -82,12 +82,12 @@ export class SessionBook {
   }
 
   /** The step that begins a signing session. */
-  signing(name: string): SigningStep {
+  signing(name: string): SigningScenarioStep {
     return this.#signings.get(name)!;
   }
 
   /** The message of a signing session. */
-  message(step: SigningStep): Uint8Array {
+  message(step: SigningScenarioStep): Uint8Array {
     return messageBytes(this.terms(step.key).curve, step.message ?? intentOf(step));
   }
 
@@ -108,7 +108,7 @@ export class SessionBook {
   }
 
   /** Records an answer about a session. `opener`: the step that asked for it, if it asked for a signature. */
-  learn(name: string, answer: Answer, opener?: SigningStep): void {
+  learn(name: string, answer: StepAnswer, opener?: SigningScenarioStep): void {
     const note = this.note(name);
     note.last = answer;
     if (note.kind === 'signature' && answer.sessionId !== '') note.id = answer.sessionId;
@@ -158,7 +158,7 @@ export class SessionBook {
   }
 
   /** The steps that may have opened a session: the known opener, or the steps with its intent. */
-  #askedFor(id: string): readonly SigningStep[] {
+  #askedFor(id: string): readonly SigningScenarioStep[] {
     const opener = this.#openers.get(id);
     if (opener !== undefined) return [opener];
     const named = [...this.#signings.values()].filter(({ session }) => this.note(session).id === id);
@@ -166,7 +166,7 @@ export class SessionBook {
     return [...this.#signings.values()].filter((step) => intents.has(intentOf(step)));
   }
 
-  #verifies(step: SigningStep, signature: Uint8Array, verify: SignatureVerifier): boolean {
+  #verifies(step: SigningScenarioStep, signature: Uint8Array, verify: SignatureVerifier): boolean {
     const { curve, owners } = this.terms(step.key);
     // No answer names the owners' keys: the invariant signature-verifies of the simulated world knows them.
     if (owners) return signature.length > 0 && signature.length % ownerSignatureBytes === 0;
@@ -200,12 +200,12 @@ function keyAt(path: string, curve: KeyTerms['curve'], key: PublicKey): Uint8Arr
 }
 
 /** The intent of a signing step, by the scenario's own name. */
-export function intentOf(step: SigningStep): string {
+export function intentOf(step: SigningScenarioStep): string {
   return step.intent ?? step.step;
 }
 
 /** With neither given: 3 of 5, or the majority of a smaller cluster. */
-export function termsOf(step: DkgStep, nodes: number): KeyTerms {
+export function termsOf(step: DkgScenarioStep, nodes: number): KeyTerms {
   const totalNodes = step.total_nodes ?? Math.min(nodes, 5);
   const threshold = step.threshold ?? Math.max(2, Math.floor(totalNodes / 2) + 1);
   const owners = step.keystore_type === 'MULTISIG_EVM_WALLET';

@@ -4,13 +4,13 @@
  */
 import type { Static, TSchema } from 'typebox';
 import { faultKinds, faultSchemas } from '../faults/vocabulary/fault.ts';
-import { explain, type Fault, isRecord, type JsonSchema, oneOf, type Path, shown } from './explain.ts';
+import { explain, isRecord, oneOf, type Path, type ScenarioSchema, type SchemaFault, shown } from './explain.ts';
 import { Scenario, type StepKind, stepSchemas } from './format.ts';
 
 /** The content of a file of the right shape. */
 export type ScenarioFile = Static<typeof Scenario>;
 
-const top = Scenario as unknown as JsonSchema;
+const top = Scenario as unknown as ScenarioSchema;
 /** Steps with their own naming field instead of `call`. */
 const otherSteps: Readonly<Record<string, StepKind>> = {
   wait: 'wait',
@@ -23,12 +23,12 @@ const otherSteps: Readonly<Record<string, StepKind>> = {
 const callNames = (Object.keys(stepSchemas) as StepKind[]).filter((kind) => !Object.values(otherSteps).includes(kind));
 
 /** Every fault of the shape. */
-export function shapeFaults(value: unknown): Fault[] {
+export function shapeFaults(value: unknown): SchemaFault[] {
   const { faults, steps, clients, ...rest } = top.properties!;
   const lists = { faults: withoutItems(faults!), steps: withoutItems(steps!), clients: withoutItems(clients!) };
   const found = explain({ ...top, properties: { ...rest, ...lists } }, value);
   if (!isRecord(value)) return found;
-  const each = (list: unknown, path: Path, check: (item: unknown, path: Path) => Fault[]) =>
+  const each = (list: unknown, path: Path, check: (item: unknown, path: Path) => SchemaFault[]) =>
     Array.isArray(list) ? list.flatMap((item, index) => check(item, [...path, index])) : [];
   found.push(...each(value.faults, ['faults'], faultFaults), ...each(value.steps, ['steps'], stepFaults));
   if (isRecord(value.clients)) {
@@ -40,7 +40,7 @@ export function shapeFaults(value: unknown): Fault[] {
 }
 
 /** Every fault of the shape of an injected fault, whatever its kind. */
-export function faultFaults(value: unknown, path: Path): Fault[] {
+export function faultFaults(value: unknown, path: Path): SchemaFault[] {
   if (!isRecord(value)) return explain({ type: 'object' }, value, path);
   const names = faultKinds as readonly string[];
   if (!Object.hasOwn(value, 'fault')) {
@@ -53,7 +53,7 @@ export function faultFaults(value: unknown, path: Path): Fault[] {
   return explain(asJson(faultSchemas[fault as keyof typeof faultSchemas]), value, path);
 }
 
-function stepFaults(value: unknown, path: Path): Fault[] {
+function stepFaults(value: unknown, path: Path): SchemaFault[] {
   if (!isRecord(value)) return explain({ type: 'object' }, value, path);
   const kind = kindOfStep(value);
   if (kind === undefined) {
@@ -76,13 +76,13 @@ function kindOfStep(value: Readonly<Record<string, unknown>>): StepKind | undefi
 }
 
 /** The schema without its items: they are checked separately, by kind. */
-function withoutItems(schema: JsonSchema): JsonSchema {
+function withoutItems(schema: ScenarioSchema): ScenarioSchema {
   const { items: _, patternProperties, ...rest } = schema;
   if (patternProperties === undefined) return rest;
   const lists = Object.entries(patternProperties).map(([pattern, list]) => [pattern, withoutItems(list)] as const);
   return { ...rest, patternProperties: Object.fromEntries(lists) };
 }
 
-function asJson(schema: TSchema): JsonSchema {
-  return schema as JsonSchema;
+function asJson(schema: TSchema): ScenarioSchema {
+  return schema as ScenarioSchema;
 }

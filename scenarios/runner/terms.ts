@@ -14,7 +14,7 @@ export type OwnKeystore = (typeof ownKeystores)[number];
 
 /** What a wallet asks of clients' calls that sign with its key. */
 export const walletTerms = ['archived', 'intents_only', 'human_required', 'custodian'] as const;
-export type WalletTerms = (typeof walletTerms)[number];
+export type ScenarioWalletTerms = (typeof walletTerms)[number];
 
 /** The answer of a receiver to a delivery: a status, none, or a connection that is cut. */
 export type ReceiverAnswer = number | 'never' | 'reset';

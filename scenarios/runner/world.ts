@@ -32,7 +32,7 @@ import type {
 import type { Violation } from '../../simulation/cluster/violation.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { Fault } from '../faults/vocabulary/generated-types.ts';
-import type { GrpcCode, OwnKeystore, ReceiverAnswer, WalletTerms } from './terms.ts';
+import type { GrpcCode, OwnKeystore, ReceiverAnswer, ScenarioWalletTerms } from './terms.ts';
 
 export interface CallTypes {
   initiateDkg: readonly [InitiateDkgRequest, InitiateDkgResponse];
@@ -110,7 +110,7 @@ export interface Questions {
         /** Of a key that nodes do not share. */
         readonly keystoreType?: OwnKeystore | undefined;
         /** Of the key’s wallet. */
-        readonly walletTerms?: WalletTerms | undefined;
+        readonly walletTerms?: ScenarioWalletTerms | undefined;
         /** undefined: the world’s default. */
         readonly transport?: 'grpc' | undefined;
         /** Of a gRPC call. */

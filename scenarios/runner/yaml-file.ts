@@ -16,7 +16,7 @@ import {
   visit,
 } from 'yaml';
 import { nodeNumberOf } from '../faults/cluster-names.ts';
-import type { Fault, Path } from './explain.ts';
+import type { Path, SchemaFault } from './explain.ts';
 
 /** The size limit of a file. */
 export const yamlBytesMax = 1024 * 1024;
@@ -79,7 +79,7 @@ export interface YamlFile {
 export function readYaml(
   text: string,
   { file, kind, page, names = [], nodes = [] }: YamlFile,
-  checks: readonly ((value: unknown) => readonly Fault[])[],
+  checks: readonly ((value: unknown) => readonly SchemaFault[])[],
 ): unknown {
   const whole = (message: string, remedy: string) =>
     new YamlError([{ file, line: 1, column: 1, field: '', message, remedy }]);
@@ -133,7 +133,7 @@ export function readYaml(
   if (document.contents === null) throw whole('the file is empty', `see ${page}`);
 
   const value: unknown = document.toJS({ maxAliasCount: 0 });
-  const report = (faults: readonly Fault[]) => {
+  const report = (faults: readonly SchemaFault[]) => {
     for (const { path, message, remedy, atKey } of faults) {
       add(offsetOf(document.contents!, path, atKey === true), fieldText(path), message, remedy);
     }

@@ -39,7 +39,7 @@ export interface CallUnderWay {
 }
 
 /** The time of a refusal by the gateway: one round trip. */
-export const doorMs = 20;
+export const apiServerMs = 20;
 
 export interface CallPorts {
   readonly time: VirtualTime;
@@ -60,7 +60,7 @@ interface Waiting extends CallUnderWay {
   readonly cancelTimeout: (() => void) | undefined;
 }
 
-export class Calls {
+export class SimulatedCalls {
   readonly #ports: CallPorts;
   readonly #waiting = new Map<bigint, Waiting>();
   /** Frames that arrive while the gateway is paused: it reads them when it resumes. */
@@ -173,7 +173,7 @@ export class Calls {
   }
 
   #failSoon(callId: bigint, code: CallErrorCode, text: string): void {
-    this.#ports.time.after(doorMs, () => this.#fail(callId, code, text));
+    this.#ports.time.after(apiServerMs, () => this.#fail(callId, code, text));
   }
 
   #fail(callId: bigint, code: CallErrorCode, message: string): void {

@@ -4,12 +4,12 @@
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
-import { expiryAddress, keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
+import { expiryAddress, keyRecordKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../../coordinator/expiry.ts';
 import { noTrace } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
-import { keyRecordKey, type NodeRecord, type NodeWrite } from '../../nodes/records/records.ts';
+import { type NodeRecord, type NodeWrite, keyRecordKey as nodesKeyRecordKey } from '../../nodes/records/records.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InspectSessionRequestSchema,
@@ -234,7 +234,7 @@ export class SimCluster {
   storedKey(tenant: string, keyId: string): KeyRecord | undefined {
     const record = this.#world.coordinatorStore
       .as(Number.MAX_SAFE_INTEGER, this.#number)
-      .loadNow(keyKey(tenant, keyId));
+      .loadNow(keyRecordKey(tenant, keyId));
     return record?.kind === 'key' ? record.key : undefined;
   }
 
@@ -246,7 +246,7 @@ export class SimCluster {
   /** The nodes whose store has a share of the key. */
   holdersOf(tenant: string, keyId: string): readonly number[] {
     const ids = this.roster.nodes.map(({ id }) => id);
-    return ids.filter((id) => this.nodeStore(id).loadNow(keyRecordKey(tenant, keyId)) !== undefined);
+    return ids.filter((id) => this.nodeStore(id).loadNow(nodesKeyRecordKey(tenant, keyId)) !== undefined);
   }
 
   /** The store of a node, for tests that act as a thief. */

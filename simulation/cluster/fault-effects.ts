@@ -1,7 +1,7 @@
 /** Performs the orders of the fault engine on the parts of the simulated world. */
 import type { Deliveries } from './deliveries.ts';
 import type { WorldOrder } from './fault-service.ts';
-import type { Network } from './network.ts';
+import type { SimulatedNetwork } from './network.ts';
 import type { Processes } from './processes.ts';
 import type { Recorder } from './recorder.ts';
 import type { StoreCopies } from './store-copies.ts';
@@ -10,7 +10,7 @@ import type { SimVendor } from './vendor.ts';
 /** The parts that orders apply to. A world without a receiver has no deliveries. */
 export interface OrderedParts {
   readonly processes: Processes;
-  readonly network: Network;
+  readonly network: SimulatedNetwork;
   readonly recorder: Recorder;
   readonly deliveries: Deliveries | undefined;
   readonly vendor: SimVendor;

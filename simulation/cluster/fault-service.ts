@@ -4,8 +4,8 @@
  */
 import { describe, targetsOf } from '../../scenarios/faults/describe.ts';
 import type {
-  DoorRequest,
-  DoorVerdict,
+  ApiServerRequest,
+  ApiServerVerdict,
   FaultEngine,
   FaultStatus,
   FrameInTransit,
@@ -109,7 +109,7 @@ export class FaultService {
     return engine.idle ? undefined : engine.portCall(call, time.nowMs());
   }
 
-  request(request: DoorRequest): DoorVerdict | undefined {
+  request(request: ApiServerRequest): ApiServerVerdict | undefined {
     const { engine, time } = this.#ports;
     if (engine.idle) return undefined;
     const verdict = engine.request(request, time.nowMs());

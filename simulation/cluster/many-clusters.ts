@@ -30,9 +30,9 @@ import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { FaultStatus } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import { doorMs, SimCall, type SimCaller } from './calls.ts';
+import { apiServerMs, SimCall, type SimCaller } from './calls.ts';
 import { SimCluster } from './cluster.ts';
-import type { GuestHost, Guests } from './guest-processes.ts';
+import type { ExternalProcesses, ExternalProcessHost } from './external-processes.ts';
 import type { Observation } from './observation.ts';
 import type { SimOptions } from './options.ts';
 import { randomStream } from './random.ts';
@@ -42,7 +42,7 @@ export interface ManyClustersOptions extends Omit<SimOptions, 'observe' | 'numbe
   /** 2 or more. */
   readonly clusters: number;
   /** Processes of another room that have a link to every cluster; without them the clusters share one simulated gateway. */
-  readonly guestsOf?: (cluster: number, host: GuestHost) => Guests;
+  readonly externalProcessesOf?: (cluster: number, host: ExternalProcessHost) => ExternalProcesses;
   /** The observations of a cluster, in that cluster's own names. */
   readonly observe?: ((cluster: number, observation: Observation) => void) | undefined;
 }
@@ -85,7 +85,7 @@ export class ManyClusters implements ScenarioClusters {
   readonly #random;
   #named = 0;
 
-  constructor({ clusters, observe, record, guestsOf, ...options }: ManyClustersOptions) {
+  constructor({ clusters, observe, record, externalProcessesOf, ...options }: ManyClustersOptions) {
     this.#readyMade = options.readyMade;
     this.#random = randomStream(options.seed, 'clusters');
     this.#shared = new SharedWorld(options.time);
@@ -97,7 +97,7 @@ export class ManyClusters implements ScenarioClusters {
         ...randomnessIn(number, options),
         number,
         shared: this.#shared,
-        ...(guestsOf && { guests: (host: GuestHost) => guestsOf(number, host) }),
+        ...(externalProcessesOf && { guests: (host: ExternalProcessHost) => externalProcessesOf(number, host) }),
         // The world has one worker and one receiver.
         receiver: options.receiver === true && number === firstCluster,
         ...(observe && { observe: (observation) => observe(number, observation) }),
@@ -245,14 +245,14 @@ export class ManyClusters implements ScenarioClusters {
     const response = unreachableAnswer(number, request, session, moment);
     if (response === undefined) return this.#failed(`${unreachableText(number)}: repeat the call when it is back`);
     const call = new SimCall<T>(this.time);
-    this.time.after(doorMs, () => call.answered(response.value as T));
+    this.time.after(apiServerMs, () => call.answered(response.value as T));
     return call;
   }
 
   #failed<T>(message: string): SimCall<T> {
     const call = new SimCall<T>(this.time);
     const error = create(CallErrorSchema, { code: CallErrorCode.UNAVAILABLE, message });
-    this.time.after(doorMs, () => call.failed(error));
+    this.time.after(apiServerMs, () => call.failed(error));
     return call;
   }
 

@@ -6,7 +6,7 @@
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
-  keyKey,
+  keyRecordKey,
   openSessionsKey,
   readSessionPageKey,
   sessionKey,
@@ -22,7 +22,7 @@ import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { copyOf } from './copy.ts';
 
 /** The store is unreachable; the outcome of a write is then unknown. */
-export class StoreUnavailable extends Error {
+export class MemoryStoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
@@ -51,9 +51,9 @@ export function unreliableStore<W, R>(store: SyncStore<W, R>, fate: (write: W) =
     loadNow: (key) => store.loadNow(key),
     writeNow: (write) => {
       const drawn = fate(write);
-      if (drawn === 'lost') throw new StoreUnavailable('the write was lost');
+      if (drawn === 'lost') throw new MemoryStoreUnavailable('the write was lost');
       const outcome = store.writeNow(write);
-      if (drawn === 'unanswered') throw new StoreUnavailable('the answer was lost');
+      if (drawn === 'unanswered') throw new MemoryStoreUnavailable('the answer was lost');
       return outcome;
     },
   };
@@ -185,14 +185,14 @@ export function memoryCoordinatorStore(
   /** The refusal when the stored key is gone, or bound to another scheme. */
   function boundOtherwise(binds: KeyRecord | undefined): WriteOutcome<CoordinatorRecord> | undefined {
     if (!binds) return undefined;
-    const stored = records.get(keyKey(binds.tenant, binds.keyId));
+    const stored = records.get(keyRecordKey(binds.tenant, binds.keyId));
     const standing = stored?.kind === 'key' ? stored.key.scheme : undefined;
     if (standing === '' || standing === binds.scheme) return undefined;
-    return { kind: 'conflict', code: 'KEY_BOUND', current: seen(keyKey(binds.tenant, binds.keyId)) };
+    return { kind: 'conflict', code: 'KEY_BOUND', current: seen(keyRecordKey(binds.tenant, binds.keyId)) };
   }
 
   function bind(binds: KeyRecord | undefined): void {
-    if (binds) record(keyKey(binds.tenant, binds.keyId), { kind: 'key', key: copyOf(binds) });
+    if (binds) record(keyRecordKey(binds.tenant, binds.keyId), { kind: 'key', key: copyOf(binds) });
   }
 
   function create(write: Extract<CoordinatorWrite, { kind: 'create' }>): WriteOutcome<CoordinatorRecord> {
@@ -256,7 +256,7 @@ export function memoryCoordinatorStore(
     bind(binds);
     if (change === 'goesOn') open.get(keyOf(next))?.set(next.sessionId, next.expiresMs);
     else if (change !== '') open.get(keyOf(next))?.delete(next.sessionId);
-    if (key) record(keyKey(key.tenant, key.keyId), { kind: 'key', key: copyOf(key) });
+    if (key) record(keyRecordKey(key.tenant, key.keyId), { kind: 'key', key: copyOf(key) });
     put(next, write.event);
     return { kind: 'written' };
   }
@@ -323,7 +323,7 @@ export function memoryCoordinatorStore(
       clusters = new Map(snapshot.clusters);
     },
     locate: (tenant, id) => {
-      const key = [sessionKey(tenant, id), keyKey(tenant, id)].find((each) => records.has(each));
+      const key = [sessionKey(tenant, id), keyRecordKey(tenant, id)].find((each) => records.has(each));
       return key === undefined ? undefined : clusterOf(key);
     },
     as: (fence, cluster = firstCluster) => ({

@@ -11,7 +11,7 @@
  */
 import type { Envelope, RandomBytes, UndeliveredReason } from '../../core/actors/contract.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import type { Arrival, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { FrameArrival, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { type Codec, type ReceivedEnvelope, throughCodec } from './frame-codec.ts';
 import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 
@@ -20,7 +20,7 @@ export type Direction = 'in' | 'out';
 
 /** The arrival of a sent frame: changed, delayed, several times, or never. */
 export interface FrameOutcome {
-  readonly arrivals: readonly (Arrival & {
+  readonly arrivals: readonly (FrameArrival & {
     /** Replaces the link's own latency. */
     readonly exactly?: boolean;
   })[];
@@ -100,20 +100,20 @@ class Link {
 
 /** One frame on its way. */
 class Flight implements Runnable {
-  readonly network: Network;
+  readonly network: SimulatedNetwork;
   readonly link: Link;
   readonly direction: Direction;
   readonly life: number;
   readonly envelope: ReceivedEnvelope;
-  readonly damage: Arrival['damage'];
+  readonly damage: FrameArrival['damage'];
 
   constructor(
-    network: Network,
+    network: SimulatedNetwork,
     link: Link,
     direction: Direction,
     life: number,
     envelope: ReceivedEnvelope,
-    damage: Arrival['damage'],
+    damage: FrameArrival['damage'],
   ) {
     this.network = network;
     this.link = link;
@@ -128,7 +128,7 @@ class Flight implements Runnable {
   }
 }
 
-export class Network {
+export class SimulatedNetwork {
   readonly #ports: NetworkPorts;
   readonly #links = new Map<ProcessName, Link>();
 

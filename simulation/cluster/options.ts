@@ -10,8 +10,8 @@ import type { WireEnvelope, WireMessage } from '../../proto/wire.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { FaultEngine } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { MakeExternalProcesses } from './external-processes.ts';
 import type { Codec } from './frame-codec.ts';
-import type { MakeGuests } from './guest-processes.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
 import type { SharedWorld } from './shared.ts';
@@ -76,9 +76,9 @@ export interface SimOptions {
   readonly shared?: SharedWorld;
 
   /** Processes of another room. A guest named "gateway" or "worker" replaces the world's own. */
-  readonly guests?: MakeGuests;
+  readonly guests?: MakeExternalProcesses;
   /** The number of gateways and workers among them, for faults that name one. */
-  readonly guestCounts?: { readonly gateways: number; readonly workers: number };
+  readonly externalCounts?: { readonly gateways: number; readonly workers: number };
 
   readonly observe?: (observation: Observation) => void;
   readonly record?: (event: RunEvent) => void;

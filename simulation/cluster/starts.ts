@@ -14,9 +14,9 @@ import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ExternalProcesses } from './external-processes.ts';
 import type { FaultService } from './fault-service.ts';
 import { strangeStore } from './faulty-store.ts';
-import type { Guests } from './guest-processes.ts';
 import {
   type CoordinatorMachine,
   coordinatorMachine,
@@ -25,7 +25,7 @@ import {
   nodeMachine,
 } from './members.ts';
 import { type MemoryCoordinatorStore, type MemoryNodeStore, unreliableStore } from './memory-stores.ts';
-import type { Network } from './network.ts';
+import type { SimulatedNetwork } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -49,9 +49,9 @@ export interface StartParts {
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly recorder: Recorder;
   readonly processes: Processes;
-  readonly network: Network;
+  readonly network: SimulatedNetwork;
   readonly faultService: FaultService;
-  readonly guests: Guests;
+  readonly guests: ExternalProcesses;
   readonly events: { readonly address: Address; readonly event: ActorEvent }[];
   readonly bugs: Bug[];
 }

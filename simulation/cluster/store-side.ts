@@ -6,7 +6,7 @@ import type { WriteOutcome } from '../../core/actors/contract.ts';
 import type { Found, Unavailable, Written } from '../../core/actors/kernel/host.ts';
 import type { WriteVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { LaterStore } from './machine-ports.ts';
-import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
+import { MemoryStoreUnavailable, type SyncStore } from './memory-stores.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The live client's timeout for an answer (coordinator/store/redis-store.ts). */
@@ -116,7 +116,7 @@ function unavailable(message: string): Unavailable {
 }
 
 function unavailableBy(error: unknown): Unavailable {
-  if (!(error instanceof StoreUnavailable)) throw error;
+  if (!(error instanceof MemoryStoreUnavailable)) throw error;
   return unavailable(error.message);
 }
 

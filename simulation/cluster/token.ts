@@ -3,7 +3,7 @@
  * millisecond after a request, or fails as its fault says.
  */
 
-import type { RandomBytes } from '../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../core/crypto/bytes.ts';
 import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../../nodes/records/hsm-port.ts';
 import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
 import { HeldKeys } from '../../wallets/providers/vendor/public.ts';
@@ -22,7 +22,7 @@ export class SimToken implements HsmPort {
   /** `fails`: the failure that the armed faults cause now. `failed` gets each of them. */
   constructor(
     time: VirtualTime,
-    random: RandomBytes,
+    random: RandomSource,
     fails: () => HsmFailure | undefined,
     failed?: (fault: string) => void,
   ) {

@@ -19,13 +19,18 @@ import type { CallRequest, WireMessage } from '../../proto/wire.ts';
 import { faultEngine } from '../../scenarios/faults/engine.ts';
 import { frameText } from '../../scenarios/faults/frame-text.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import { Calls, type CallUnderWay } from './calls.ts';
+import { type CallUnderWay, SimulatedCalls } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
+import {
+  type ExternalProcesses,
+  type ExternalProcessHost,
+  ExternalProcessLinks,
+  noExternalProcesses,
+} from './external-processes.ts';
 import { performOrder } from './fault-effects.ts';
 import { FaultService } from './fault-service.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';
 import { frameFilter } from './frame-filter.ts';
-import { type GuestHost, GuestLinks, type Guests, noGuests } from './guest-processes.ts';
 import { identitiesOf } from './identities.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
@@ -34,7 +39,7 @@ import {
   type MemoryNodeStore,
   memoryNodeStore,
 } from './memory-stores.ts';
-import { type Direction, Network } from './network.ts';
+import { type Direction, SimulatedNetwork } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
@@ -64,13 +69,13 @@ export class SimWorld implements ClusterMember {
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly recorder: Recorder;
   readonly processes: Processes;
-  readonly network: Network;
-  readonly calls: Calls;
+  readonly network: SimulatedNetwork;
+  readonly calls: SimulatedCalls;
   readonly faultService: FaultService;
   readonly deliveries: Deliveries | undefined;
   readonly copies = new StoreCopies(() => this);
-  readonly guests: Guests;
-  readonly #guestLinks: GuestLinks;
+  readonly guests: ExternalProcesses;
+  readonly #externalLinks: ExternalProcessLinks;
   readonly #options: SimOptions;
   readonly #shared: SharedWorld;
   readonly #redis: Redis;
@@ -124,8 +129,8 @@ export class SimWorld implements ClusterMember {
     });
     this.faultService = this.#faultService();
     this.calls = this.#gatewayCalls(identityFromSeed(gatewaySeed).secretKey);
-    this.guests = options.guests?.(this.#guestHost(gatewaySeed)) ?? noGuests;
-    this.#guestLinks = new GuestLinks(this.guests.all);
+    this.guests = options.guests?.(this.#externalHost(gatewaySeed)) ?? noExternalProcesses;
+    this.#externalLinks = new ExternalProcessLinks(this.guests.all);
     this.network = this.#links();
     this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
     this.#starts = new Starts(options, this, this.#redis);
@@ -163,7 +168,7 @@ export class SimWorld implements ClusterMember {
     for (const { name, life, link } of this.guests.all) {
       processes.add(name, link === undefined ? life : this.#linkedLife(name, life));
     }
-    if (this.#guestLinks.of('gateway') === undefined) {
+    if (this.#externalLinks.of('gateway') === undefined) {
       processes.add(
         'gateway',
         this.#linkedLife('gateway', {
@@ -288,10 +293,10 @@ export class SimWorld implements ClusterMember {
 
   // --- links -------------------------------------------------------------------------------------------------------
 
-  #links(): Network {
+  #links(): SimulatedNetwork {
     const { codec = 'bytes', latency = { minMs: 1, maxMs: 1 }, linkTimeoutMs = linkTimeoutDefaultMs } = this.#options;
     const { recorder } = this;
-    return new Network(
+    return new SimulatedNetwork(
       {
         time: this.time,
         codec,
@@ -311,7 +316,7 @@ export class SimWorld implements ClusterMember {
         onUp: (peer, bySecond) => this.#linkUp(peer, bySecond),
         onDown: (peer, why) => this.#linkDown(peer, why),
       },
-      [...new Set([...this.roster.nodes.map(({ id }) => nodeName(id)), ...this.#guestLinks.names, 'gateway'])],
+      [...new Set([...this.roster.nodes.map(({ id }) => nodeName(id)), ...this.#externalLinks.names, 'gateway'])],
     );
   }
 
@@ -322,13 +327,13 @@ export class SimWorld implements ClusterMember {
       return this.network.isHeld(peer) ? 'noRoute' : this.network.send(peer, 'in', envelope);
     }
     if (to === this.calls.address) return this.network.send('gateway', 'in', envelope);
-    const guest = this.#guestLinks.nameAt(to);
+    const guest = this.#externalLinks.nameAt(to);
     return guest === undefined ? 'noRoute' : this.network.send(guest, 'in', envelope);
   }
 
   #arrive(peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope): void {
     if (direction === 'in') {
-      if (this.#guestLinks.arrived(peer, envelope)) return;
+      if (this.#externalLinks.arrived(peer, envelope)) return;
       if (peer === 'gateway') this.calls.arrived(envelope.to, envelope.message);
       else this.#nodes.get(nodeIdOf(peer))?.deliver(envelope);
     } else if (this.network.isHeld(peer)) {
@@ -340,7 +345,7 @@ export class SimWorld implements ClusterMember {
   }
 
   #linkUp(peer: ProcessName, bySecond: boolean): void {
-    const guest = this.#guestLinks.of(peer);
+    const guest = this.#externalLinks.of(peer);
     const address = guest?.address() ?? (peer === 'gateway' ? this.calls.address : peer);
     const linked = { address, boot: bySecond ? `${peer}#second` : this.processes.bootOf(peer) };
     this.#linked.set(peer, linked);
@@ -355,7 +360,7 @@ export class SimWorld implements ClusterMember {
     this.recorder.link(peer, 'linkDown', why);
     this.faultService.linkDown(peer);
     if (!this.network.isHeld(peer)) this.#tellLinkDown(peer);
-    this.#guestLinks.of(peer)?.linked(false);
+    this.#externalLinks.of(peer)?.linked(false);
     if (peer !== 'gateway') return;
     this.calls.failAll('the link to the coordinator was lost; whether the call took effect is unknown');
   }
@@ -410,11 +415,11 @@ export class SimWorld implements ClusterMember {
     } as const;
   }
 
-  #gatewayCalls(secretKey: Uint8Array): Calls {
+  #gatewayCalls(secretKey: Uint8Array): SimulatedCalls {
     const { observe, callTimeoutMs } = this.#options;
     const macs = gatewayMacs(this.roster, secretKey);
     const random = this.#random('gateway');
-    return new Calls({
+    return new SimulatedCalls({
       time: this.time,
       timeoutMs: callTimeoutMs,
       send: (envelope) => this.network.send('gateway', 'out', envelope),
@@ -439,13 +444,13 @@ export class SimWorld implements ClusterMember {
     });
   }
 
-  #guestHost(gatewaySeed: Uint8Array): GuestHost {
+  #externalHost(gatewaySeed: Uint8Array): ExternalProcessHost {
     const { time, roster, processes } = this;
     return {
       ...{ time, roster, gatewaySeed, processes },
       random: (label) => this.#random(`guest/${label}`),
       send: (from, message, trace) => {
-        const address = this.#guestLinks.of(from)?.address() ?? from;
+        const address = this.#externalLinks.of(from)?.address() ?? from;
         this.#guestCalled(message);
         return this.network.send(from, 'out', { from: address, to: 'coordinator', message, trace });
       },
@@ -466,7 +471,7 @@ export class SimWorld implements ClusterMember {
   }
 
   #faultService(): FaultService {
-    const { engine, linkTimeoutMs = linkTimeoutDefaultMs, guests, guestCounts } = this.#options;
+    const { engine, linkTimeoutMs = linkTimeoutDefaultMs, guests, externalCounts } = this.#options;
     return new FaultService({
       time: this.time,
       engine:
@@ -477,7 +482,7 @@ export class SimWorld implements ClusterMember {
           roster: this.roster,
           identitySeed: (id) => this.identities[id - 1],
           linkTimeoutMs,
-          ...guestCounts,
+          ...externalCounts,
           hasPorts: guests !== undefined,
           world: 'simulated',
         }),

@@ -6,11 +6,11 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
 import type { Serve, ServeResponse } from '../../gateway/serve/contract.ts';
 import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
-import type { DoorRequest, DoorVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ApiServerRequest, ApiServerVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { pauseFor } from '../../scenarios/injection/api-proxy-ports.ts';
 
 /** undefined: no fault is armed. */
-export type ApiFaults = (request: DoorRequest) => DoorVerdict | undefined;
+export type ApiFaults = (request: ApiServerRequest) => ApiServerVerdict | undefined;
 
 const touched = new WeakMap<ServeResponse, 'severed' | 'refused'>();
 
@@ -19,7 +19,7 @@ export function faultOf(response: ServeResponse): 'severed' | 'refused' | undefi
   return touched.get(response);
 }
 
-function isUntouched({ fate, delayMs }: DoorVerdict): boolean {
+function isUntouched({ fate, delayMs }: ApiServerVerdict): boolean {
   return fate === 'answered' && delayMs === 0;
 }
 
@@ -110,7 +110,7 @@ export function faultyGrpc(server: Server, faults: ApiFaults): void {
   };
 }
 
-async function refuse(stream: ServerHttp2Stream, verdict: DoorVerdict): Promise<void> {
+async function refuse(stream: ServerHttp2Stream, verdict: ApiServerVerdict): Promise<void> {
   stream.on('error', () => undefined);
   stream.resume();
   await pauseFor(verdict.delayMs);
@@ -129,7 +129,7 @@ async function refuse(stream: ServerHttp2Stream, verdict: DoorVerdict): Promise<
  * Holds the server's writes back until it has written everything: the call has its effect. A lost or cut answer ends the whole
  * connection, as a broken network does.
  */
-function holdAnswer(stream: ServerHttp2Stream, { fate, delayMs }: DoorVerdict): void {
+function holdAnswer(stream: ServerHttp2Stream, { fate, delayMs }: ApiServerVerdict): void {
   const own = {
     respond: stream.respond.bind(stream),
     write: stream.write.bind(stream) as (piece: Buffer, written: () => void) => boolean,

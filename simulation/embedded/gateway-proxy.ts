@@ -7,7 +7,7 @@ import type { Admission } from '../../gateway/auth/admission.ts';
 import type { Serve, ServeRequest } from '../../gateway/serve/contract.ts';
 import type { ClusterHealth } from '../../gateway/signing/cluster-view.ts';
 import { Calls, type Done, type SigningCall } from '../../gateway/signing/signing-calls.ts';
-import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
+import type { WalletStore } from '../../gateway/signing/wallet-terms.ts';
 import type { CustodyWorld } from '../service/custody-world.ts';
 import type { ProcessLife } from '../service/process-life.ts';
 
@@ -75,7 +75,7 @@ export class CallsThrough extends Calls {
   }
 }
 
-export function walletsThrough(world: CustodyWorld): WalletReader {
+export function walletsThrough(world: CustodyWorld): WalletStore {
   return {
     read: (...asked) => {
       const open = world.gatewayAt(name);

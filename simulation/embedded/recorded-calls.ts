@@ -13,7 +13,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import type { CallRequest } from '../../proto/wire.ts';
-import { keystores, receiptStates, type Step, type StepExpectation } from '../../scenarios/runner/format.ts';
+import { keystores, receiptStates, type ScenarioStep, type StepExpectation } from '../../scenarios/runner/format.ts';
 import type { RecordedCall } from './recorded.ts';
 
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
@@ -44,9 +44,9 @@ export class RecordedCalls {
   }
 
   /** The steps that make the used ready-made keys. */
-  keys(): Step[] {
+  keys(): ScenarioStep[] {
     return [...this.#readyUsed].map(
-      ([session, scheme]): Step => ({
+      ([session, scheme]): ScenarioStep => ({
         ...{ step: `ready-${session}`, call: 'make_key', session },
         ...(scheme === 'frost_ed25519' && { curve: 'ed25519' }),
       }),

@@ -2,7 +2,7 @@
  * Recorded requests of the wallet API as steps of a scenario: the request, its caller, and its answer: the status, the issue of a
  * refusal, and the final state of the created resource.
  */
-import type { CallExpectation, ReceiverAnswer } from '../../scenarios/runner/custody-format.ts';
+import type { CallExpectation, ReceiverAnswerShape } from '../../scenarios/runner/custody-format.ts';
 import { owner } from '../../scenarios/runner/custody-format.ts';
 import type { CustodyOperation } from '../../scenarios/runner/custody-operation.ts';
 import { isRecord } from '../../scenarios/runner/explain.ts';
@@ -238,7 +238,7 @@ function paramsOf(pattern: string, path: string): Record<string, string> {
 }
 
 /** Without the repetitions of the last answer, which stands for all later ones. */
-function shortened(answers: readonly ReceiverAnswer[]): readonly ReceiverAnswer[] {
+function shortened(answers: readonly ReceiverAnswerShape[]): readonly ReceiverAnswerShape[] {
   const kept = answers.slice(0, answersMax);
   while (kept.length > 1 && kept.at(-1) === kept.at(-2)) kept.pop();
   return kept;

@@ -6,7 +6,7 @@
  * omits everything that no step can express, and names it in a comment.
  */
 import type { KeyScheme } from '../../proto/key-schemes.ts';
-import type { CheckedScenario, Step } from '../../scenarios/runner/format.ts';
+import type { CheckedScenario, ScenarioStep } from '../../scenarios/runner/format.ts';
 import { loadScenario } from '../../scenarios/runner/load.ts';
 import { toYaml } from '../../scenarios/runner/to-yaml.ts';
 import { YamlError } from '../../scenarios/runner/yaml-file.ts';
@@ -60,7 +60,7 @@ interface Placed {
 
 /** A client that does one thing after another. */
 interface Lane {
-  readonly steps: Step[];
+  readonly steps: ScenarioStep[];
   readonly placed: Placed[];
   /** The number of ended steps of each client, as far as it knows. */
   clock: number[];
@@ -131,7 +131,7 @@ class Writer {
     if (pauseMs >= pauseLeastMs) lane.steps.push({ step: this.#name('pause'), wait: { ms: pauseMs } });
     const kind = 'call' in draft ? String(draft.call).replaceAll('_', '-') : Object.keys(draft)[0]!.replace('_ms', '');
     const step = 'step' in draft ? String(draft.step) : this.#name(kind);
-    lane.steps.push({ step, ...draft } as Step);
+    lane.steps.push({ step, ...draft } as ScenarioStep);
     lane.placed.push({ name: step, endedMs, clock: [...lane.clock] });
     lane.clock[at] = lane.placed.length;
     lane.freeMs = endedMs;
@@ -199,7 +199,7 @@ class Writer {
     return `${this.#service.name}.yaml`;
   }
 
-  #clients(): Readonly<Record<string, readonly Step[]>> {
+  #clients(): Readonly<Record<string, readonly ScenarioStep[]>> {
     const keys = this.#calls.keys();
     const [first, ...others] = this.#lanes;
     const lists = [[...keys, ...(first?.steps ?? [])], ...others.map(({ steps }) => this.#afterKeys(keys, steps))];
@@ -210,8 +210,10 @@ class Writer {
   }
 
   /** Other clients wait for the ready-made keys, which the first one makes. */
-  #afterKeys(keys: readonly Step[], steps: readonly Step[]): Step[] {
-    const waits = keys.map(({ step }): Step => ({ step: `${step}-made-${steps[0]?.step}`, wait: { ended: step } }));
+  #afterKeys(keys: readonly ScenarioStep[], steps: readonly ScenarioStep[]): ScenarioStep[] {
+    const waits = keys.map(
+      ({ step }): ScenarioStep => ({ step: `${step}-made-${steps[0]?.step}`, wait: { ended: step } }),
+    );
     return [...(steps.length === 0 ? [] : waits), ...steps];
   }
 

@@ -38,7 +38,7 @@ const steering: ReadonlySet<ControlMethod> = new Set<ControlMethod>([
 /** Restarts the recording: the service is as after its start. */
 const beginsAnew: ReadonlySet<ControlMethod> = new Set<ControlMethod>(['reset', 'snapshots.restore']);
 
-export interface RecorderOptions {
+export interface ServiceRecorderOptions {
   nowMs(): number;
   /** Whether scenarios support the operation of that route. */
   isSayable(method: string, route: string): boolean;
@@ -53,7 +53,7 @@ export interface RecorderOptions {
 }
 
 export class ServiceRecorder {
-  readonly #options: RecorderOptions;
+  readonly #options: ServiceRecorderOptions;
   #recorded: Recorded[] = [];
   #left = 0;
   /** Recorded things that no step can express, by name: their count. */
@@ -69,7 +69,7 @@ export class ServiceRecorder {
   readonly #slots = new AsyncLocalStorage<{ call: RecordedCall | undefined }>();
   #serve: Serve | undefined;
 
-  constructor(options: RecorderOptions) {
+  constructor(options: ServiceRecorderOptions) {
     this.#options = options;
   }
 

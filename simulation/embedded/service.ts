@@ -29,7 +29,7 @@ import { Recording } from '../../scenarios/injection/recording.ts';
 import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
 import { faultyServe } from './api-faults.ts';
-import { type Doors, openDoors, type Place } from './api-servers.ts';
+import { type ApiServers, type ListenAddress, openApiServers } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
 import { CallsThrough, HealthThrough, serveThrough } from './gateway-proxy.ts';
 import { PacedTime } from './paced-time.ts';
@@ -44,8 +44,8 @@ export interface EmbeddedOptions
     WorldOptions,
     'chainBlockMs' | 'providerTimeoutMs' | 'rateLimits' | 'retryScheduleMs' | 'config' | 'clientDealers'
   > {
-  readonly http: Place;
-  readonly grpc: Place;
+  readonly http: ListenAddress;
+  readonly grpc: ListenAddress;
   /** 1 by default. */
   readonly clusters?: number | undefined;
   /** Of each cluster. */
@@ -61,7 +61,7 @@ export interface EmbeddedOptions
   readonly corsOrigins?: readonly string[] | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
   /** Makes or finds the ready-made keys, before the API servers open. */
-  readonly makeKeys: (ask: Ask) => Promise<unknown>;
+  readonly makeKeys: (ask: AskService) => Promise<unknown>;
   /** The state of an earlier run. */
   readonly stored?: StoredState | undefined;
   /** It is of a version whose records had no MACs: they get theirs. */
@@ -74,7 +74,7 @@ export interface EmbeddedOptions
 }
 
 /** A request of the service's own, with the sandbox's token. */
-export type Ask = (
+export type AskService = (
   path: string,
   request: { readonly method: 'GET' | 'POST'; readonly body?: string },
 ) => Promise<{ readonly status: number; readonly text: string }>;
@@ -100,7 +100,7 @@ const packing = { values: 64, charsMin: 200 } as const;
 /** Beyond that, the record of a frame has only its kind. */
 const wordsPerSecondMax = 300;
 
-/** Resolves when everything serves. Rejects with DoorError when a port is not available. */
+/** Resolves when everything serves. Rejects with ApiServerError when a port is not available. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
   const {
     sandbox,
@@ -145,7 +145,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     seal: randomOf('embedded/seal')(32),
   };
   const control = new SandboxController({ injector, processes, snapshots: states });
-  let doors: Doors | undefined;
+  let doors: ApiServers | undefined;
   const world = new CustodyWorld({
     ...{ time, randomOf, clusters, nodes, secrets, logOf, rateLimits },
     ...(threshold !== undefined && { sharing: { threshold, totalNodes: nodes } }),
@@ -212,13 +212,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
-  const faulty = faultyServe(serve, (request) => world.doorVerdict(request));
+  const faulty = faultyServe(serve, (request) => world.apiServerVerdict(request));
   await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
   measureGateway(telemetry.metrics, { calls: new CallsThrough(world), cluster: health });
   recorder?.begin();
   const begun = states.begin(first);
   try {
-    doors = await openDoors({
+    doors = await openApiServers({
       ...{ world, health, readyMadeKeys: readyMade, serve: recorder?.serve(faulty) ?? faulty },
       ...{ http: options.http, grpc: options.grpc, log: logOf('gateway') },
       requests: allOf([options.requests, telemetry.isOn ? measureRequests(telemetry) : undefined]),
@@ -281,7 +281,7 @@ async function registerTokens(
   await store.ensureSandboxToken(token, tenant, approverToken);
 }
 
-async function ask(serve: Serve, token: string, path: string, { method, body }: Parameters<Ask>[1]) {
+async function ask(serve: Serve, token: string, path: string, { method, body }: Parameters<AskService>[1]) {
   const headers = {
     authorization: `Bearer ${token}`,
     ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -6,7 +6,7 @@
 
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
-import { type ArmedFault, ControlError } from '../../scenarios/faults/control.ts';
+import { type ArmedStatus, ControlError } from '../../scenarios/faults/control.ts';
 import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
@@ -76,7 +76,7 @@ export class WorldInjector implements ControlledInjector {
   }
 
   /** Throws the engine's own error for an invalid fault. */
-  arm(fault: Fault, expiresInMs: number): ArmedFault {
+  arm(fault: Fault, expiresInMs: number): ArmedStatus {
     const cluster = this.#cluster;
     const id = cluster.arm(fault);
     this.#cancelExpiry(id);
@@ -86,14 +86,14 @@ export class WorldInjector implements ControlledInjector {
     return this.#find(id)!;
   }
 
-  list(): readonly ArmedFault[] {
+  list(): readonly ArmedStatus[] {
     return this.#cluster.faultStatuses().map((status) => ({
       ...status,
       expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
     }));
   }
 
-  disarm(id: string): ArmedFault | undefined {
+  disarm(id: string): ArmedStatus | undefined {
     const before = this.#find(id);
     this.#cancelExpiry(id);
     this.#cluster.disarm(id);
@@ -122,7 +122,7 @@ export class WorldInjector implements ControlledInjector {
     this.#clockOffsetMs = offsetMs;
   }
 
-  #find(id: string): ArmedFault | undefined {
+  #find(id: string): ArmedStatus | undefined {
     return this.list().find((armed) => armed.id === id);
   }
 

@@ -30,7 +30,7 @@ export interface AnswerFacts {
 }
 
 /** An answer: its reason code, the record that its checkpoint names (undefined: none), and when its call left the gateway. */
-export interface Answered {
+export interface AnsweredCall {
   readonly call: Promised;
   readonly reason: string;
   readonly record: SessionRecord | undefined;

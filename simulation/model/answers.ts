@@ -12,7 +12,7 @@ import type { OrchestrationContext, SignatureShareRequest } from '../../proto/ge
 import { proofIn } from '../cluster/invariants/answers.ts';
 import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
-import type { Answered, AnswerFacts, Promised } from './answer-facts.ts';
+import type { AnsweredCall, AnswerFacts, Promised } from './answer-facts.ts';
 import { closed, dkgInitiated, exchanged } from './key-answers.ts';
 import { receiptFault } from './receipts.ts';
 import { contextFault } from './request-forms.ts';
@@ -110,7 +110,7 @@ export function answersAsModelled(sources: AnswerSources): Checker {
 /** The rule for the answers to a call. */
 function ruleOf(
   method: Promised['method'],
-): ((facts: AnswerFacts, answered: Answered) => string | undefined) | undefined {
+): ((facts: AnswerFacts, answered: AnsweredCall) => string | undefined) | undefined {
   switch (method) {
     case 'initiateSigning':
     case 'sign':

@@ -12,7 +12,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { hexOf, isSigning, stateName } from '../cluster/invariants/sessions.ts';
 import {
-  type Answered,
+  type AnsweredCall,
   type AnswerFacts,
   isHidden,
   isOpen,
@@ -26,7 +26,7 @@ import { dkgFault, givenShareFault } from './request-forms.ts';
 
 export function dkgInitiated(
   { history, nodesTotal }: AnswerFacts,
-  { call, reason, record, beganMs }: Answered,
+  { call, reason, record, beganMs }: AnsweredCall,
 ): string | undefined {
   const { tenant, request, walletService, keyScheme, method } = call;
   const { sessionId, threshold, totalNodes } = request as InitiateDkgRequest;
@@ -51,7 +51,7 @@ export function dkgInitiated(
 
 export function exchanged(
   { history, refusals }: AnswerFacts,
-  { call, reason, record, beganMs }: Answered,
+  { call, reason, record, beganMs }: AnsweredCall,
 ): string | undefined {
   const { tenant, request, response, walletService } = call;
   const asked = request as DkgShareExchangeRequest;

@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { signatureIn } from '../cluster/invariants/answers.ts';
 import { hexOf, isSigning, type SigningSessionRecord, stateName } from '../cluster/invariants/sessions.ts';
-import { type Answered, type AnswerFacts, isHidden, isOpen, isPaused, notFound } from './answer-facts.ts';
+import { type AnsweredCall, type AnswerFacts, isHidden, isOpen, isPaused, notFound } from './answer-facts.ts';
 import { type History, holdersOf } from './history.ts';
 import { messageOf, shortText } from './record-rules.ts';
 import { isSharedScheme, isTooLong, type KeyFacts, keyedFaults, partialFault, signingFault } from './request-forms.ts';
@@ -23,7 +23,10 @@ const holdsIntent = (state: ReceiptState) =>
 const refusalReasons =
   /^(ORDER_REFUSED|KEYSTORE_MISMATCH|INTENT_MESSAGE_CHANGED|KEYSTORE_UNAVAILABLE|HSM_.*|VENDOR_.*)$/;
 
-export function initiated({ history }: AnswerFacts, { call, reason, record, beganMs }: Answered): string | undefined {
+export function initiated(
+  { history }: AnswerFacts,
+  { call, reason, record, beganMs }: AnsweredCall,
+): string | undefined {
   const { tenant, request, walletService, walletTerms, method, atMs } = call;
   const asked = request as InitiateSigningRequest;
   const own = record && isSigning(record) && record.ceremony.facts.intentId === asked.transactionIntentId;
@@ -113,7 +116,7 @@ function intentHeld(
 
 export function submitted(
   { history, nodesTotal, nodesWaitMs, steps, refusals, waiting }: AnswerFacts,
-  { call, reason, record, beganMs }: Answered,
+  { call, reason, record, beganMs }: AnsweredCall,
 ): string | undefined {
   const { tenant, request, response } = call;
   const { signingSessionId, nodeId, partialSignature, ephemeralPublicKey } = request as SignatureShareRequest;
@@ -169,7 +172,7 @@ export function submitted(
 
 export function resumed(
   { history, tokens }: AnswerFacts,
-  { call, reason, record, beganMs }: Answered,
+  { call, reason, record, beganMs }: AnsweredCall,
 ): string | undefined {
   const { tenant, request, walletService } = call;
   const { sessionId, resumeToken, humanApprovalWitness } = request as ResumeSessionRequest;

@@ -1,4 +1,4 @@
 /** The time of an in-memory Redis, Unix ms. Keys expire by it, and scripts read it as Redis's time. */
-export interface Clock {
+export interface RedisClock {
   nowMs(): number;
 }

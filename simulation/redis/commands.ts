@@ -10,18 +10,18 @@ export class UnknownCommand extends Error {
   override readonly name = 'UnknownCommand';
 }
 
-export type Reply = null | number | string | readonly Reply[] | { readonly status: string };
+export type RedisReply = null | number | string | readonly RedisReply[] | { readonly status: string };
 
-const ok: Reply = Object.freeze({ status: 'OK' });
+const ok: RedisReply = Object.freeze({ status: 'OK' });
 
 /** Throws UnknownCommand, or a CommandError as Redis would answer. */
-export function perform(space: Keyspace, command: string, args: readonly string[]): Reply {
+export function perform(space: Keyspace, command: string, args: readonly string[]): RedisReply {
   const run = commands[command.toUpperCase()];
   if (run === undefined) throw new UnknownCommand(`the in-memory Redis has no command ${command}`);
   return run(space, args);
 }
 
-type Command = (space: Keyspace, args: readonly string[]) => Reply;
+type Command = (space: Keyspace, args: readonly string[]) => RedisReply;
 
 function whole(text: string | undefined): number {
   if (text === undefined || !/^-?\d+$/.test(text))

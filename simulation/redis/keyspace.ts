@@ -6,7 +6,7 @@
  * although nothing reads them: for a service that runs for long.
  */
 import { type Block, BlockReader, type Packing, packed, unpackedBlocks } from './blocks.ts';
-import type { Clock } from './clock.ts';
+import type { RedisClock } from './clock.ts';
 import { EntryList, type StoredEntries } from './entry-list.ts';
 import { type Scored, SortedSet } from './sorted-set.ts';
 
@@ -85,7 +85,7 @@ export interface KeyspaceOptions {
 
 export class Keyspace {
   readonly #slots = new Map<string, Slot>();
-  readonly #clock: Clock;
+  readonly #clock: RedisClock;
   readonly #publish: (channel: string, message: string) => number;
   readonly #packing: Packing | undefined;
   readonly #reader = new BlockReader();
@@ -94,7 +94,7 @@ export class Keyspace {
   /** The place of the search for expired keys. */
   #expiring = this.#slots.entries();
 
-  constructor(clock: Clock, { publish = () => 0, packing }: KeyspaceOptions = {}) {
+  constructor(clock: RedisClock, { publish = () => 0, packing }: KeyspaceOptions = {}) {
     this.#clock = clock;
     this.#publish = publish;
     this.#packing = packing;

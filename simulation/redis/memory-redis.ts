@@ -12,8 +12,8 @@ import { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { oneTag } from '../../core/redis/slots.ts';
 import type { Packing } from './blocks.ts';
-import type { Clock } from './clock.ts';
-import { perform, type Reply } from './commands.ts';
+import type { RedisClock } from './clock.ts';
+import { perform, type RedisReply } from './commands.ts';
 import { Keyspace } from './keyspace.ts';
 import { type Compiled, compileLua } from './lua-compiler.ts';
 import { fromBytes, general, LuaTable, toBytes } from './lua-library.ts';
@@ -37,7 +37,7 @@ export class MemoryRedis {
   readonly #listeners = new Set<(channel: string, message: string) => void>();
 
   /** `packing`: for a service that runs for long (keyspace.ts). */
-  constructor(clock: Clock, packing?: Packing) {
+  constructor(clock: RedisClock, packing?: Packing) {
     const publish = (channel: string, message: string) => {
       for (const listener of [...this.#listeners]) listener(channel, message);
       return this.#listeners.size;
@@ -202,18 +202,18 @@ function argumentText(value: unknown): string {
 }
 
 /** The client's form of a reply. `made`: converts each text. */
-function fromReply(reply: Reply, made: (text: string) => unknown): unknown {
+function fromReply(reply: RedisReply, made: (text: string) => unknown): unknown {
   if (typeof reply === 'string') return made(reply);
   if (reply === null || typeof reply === 'number') return reply;
-  if (Array.isArray(reply)) return reply.map((each) => fromReply(each as Reply, made));
+  if (Array.isArray(reply)) return reply.map((each) => fromReply(each as RedisReply, made));
   return (reply as { readonly status: string }).status;
 }
 
 /** The script's form of a command's reply. */
-function toLua(reply: Reply): unknown {
+function toLua(reply: RedisReply): unknown {
   if (reply === null) return false;
   if (typeof reply === 'string' || typeof reply === 'number') return reply;
-  if (Array.isArray(reply)) return new LuaTable(reply.map((each) => toLua(each as Reply)));
+  if (Array.isArray(reply)) return new LuaTable(reply.map((each) => toLua(each as RedisReply)));
   const status = new LuaTable();
   status.set('ok', (reply as { readonly status: string }).status);
   return status;

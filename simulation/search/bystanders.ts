@@ -5,12 +5,12 @@
  * They do not insist, do not make a wallet's key, and never fix a dealer of a key whose client supplies one.
  */
 
-import type { Step, StepOf } from '../../scenarios/runner/format.ts';
+import type { ScenarioStep, StepOf } from '../../scenarios/runner/format.ts';
 import type { Draw } from '../cluster/draw.ts';
 import type { Swarm } from './profiles.ts';
 import type { BusySession, KeyPlan } from './random-steps.ts';
 
-type Call<K = Step> = K extends { step: string } ? Omit<K, 'step'> : never;
+type Call<K = ScenarioStep> = K extends { step: string } ? Omit<K, 'step'> : never;
 
 /** By client: none in most runs. */
 export function bystanders(
@@ -18,13 +18,13 @@ export function bystanders(
   keys: readonly KeyPlan[],
   sessions: readonly BusySession[],
   draw: Draw,
-): Readonly<Record<string, readonly Step[]>> {
-  const clients: Record<string, readonly Step[]> = {};
+): Readonly<Record<string, readonly ScenarioStep[]>> {
+  const clients: Record<string, readonly ScenarioStep[]> = {};
   if (!draw.chance(0.35) || sessions.length === 0) return clients;
   for (let count = draw.int(1, 3), index = 1; index <= count; index += 1) {
     const name = `b${index}`;
-    const steps: Step[] = [];
-    const add = (call: Call) => void steps.push({ step: `${name}-${steps.length + 1}`, ...call } as Step);
+    const steps: ScenarioStep[] = [];
+    const add = (call: Call) => void steps.push({ step: `${name}-${steps.length + 1}`, ...call } as ScenarioStep);
     // Most call one session.
     const busy = draw.pick(sessions);
     for (let left = draw.int(2, 6); left > 0; left -= 1) {
@@ -44,7 +44,7 @@ export function bystanders(
  * A gateway closes the key of a wallet that exists, so only once it is made. Here others may close it while it is being made: its nodes
  * then forget it, and it is never made. So its client does not insist on it.
  */
-export function closedByOthers(clients: Readonly<Record<string, readonly Step[]>>): typeof clients {
+export function closedByOthers(clients: Readonly<Record<string, readonly ScenarioStep[]>>): typeof clients {
   const closing = Object.entries(clients).flatMap(([client, steps]) =>
     steps.flatMap((step) => (closes(step) ? [{ client, key: step.session }] : [])),
   );
@@ -60,7 +60,7 @@ export function closedByOthers(clients: Readonly<Record<string, readonly Step[]>
   return Object.fromEntries(entries);
 }
 
-function closes(step: Step): step is StepOf<'close_key'> {
+function closes(step: ScenarioStep): step is StepOf<'close_key'> {
   return 'call' in step && step.call === 'close_key' && step.clients_only !== true;
 }
 
@@ -71,15 +71,18 @@ export function crowd(
   keys: readonly KeyPlan[],
   sessions: readonly BusySession[],
   draw: Draw,
-): Readonly<Record<string, readonly Step[]>> {
-  const clients: Record<string, readonly Step[]> = {};
+): Readonly<Record<string, readonly ScenarioStep[]>> {
+  const clients: Record<string, readonly ScenarioStep[]> = {};
   const busy = sessions.length > 0 && draw.chance(0.6) ? draw.pick(sessions) : undefined;
   const key = draw.pick(keys);
   const ms = draw.int(1, swarm.phaseMs);
   for (let index = 1; index <= mailbox + 6; index += 1) {
     const name = `m${index}`;
     const call = busy === undefined ? aboutKey(key, draw) : aboutSession(busy, draw);
-    clients[name] = [{ step: `${name}-1`, wait: { ms } } as Step, { step: `${name}-2`, ...call } as Step];
+    clients[name] = [
+      { step: `${name}-1`, wait: { ms } } as ScenarioStep,
+      { step: `${name}-2`, ...call } as ScenarioStep,
+    ];
   }
   return clients;
 }
@@ -95,11 +98,11 @@ export function lateCalls(
   { nodes }: Swarm,
   { signingMs, keyMs }: { readonly signingMs: number | undefined; readonly keyMs: number | undefined },
   draw: Draw,
-): Readonly<Record<string, readonly Step[]>> {
+): Readonly<Record<string, readonly ScenarioStep[]>> {
   if (signingMs === undefined) return {};
-  const clients: Record<string, readonly Step[]> = {};
+  const clients: Record<string, readonly ScenarioStep[]> = {};
   const client = (name: string, calls: readonly Call[]) => {
-    clients[name] = calls.map((call, index) => ({ step: `${name}-${index + 1}`, ...call }) as Step);
+    clients[name] = calls.map((call, index) => ({ step: `${name}-${index + 1}`, ...call }) as ScenarioStep);
   };
   const key = 'late-key';
   const sharing = { threshold: 2, total_nodes: nodes, curve: 'secp256k1' } as const;
@@ -125,13 +128,13 @@ export function lateCalls(
 }
 
 /** A wallet's key with one session after another, and an end of all of them, or of clients' alone, in the midst of their rounds. */
-export function revocations({ nodes }: Swarm, draw: Draw): Readonly<Record<string, readonly Step[]>> {
+export function revocations({ nodes }: Swarm, draw: Draw): Readonly<Record<string, readonly ScenarioStep[]>> {
   if (!draw.chance(0.3)) return {};
   const key = 'wal_busy';
-  const busy: Step[] = [];
-  const ending: Step[] = [];
-  const add = (steps: Step[], client: string, call: Call) =>
-    void steps.push({ step: `${client}-${steps.length + 1}`, ...call } as Step);
+  const busy: ScenarioStep[] = [];
+  const ending: ScenarioStep[] = [];
+  const add = (steps: ScenarioStep[], client: string, call: Call) =>
+    void steps.push({ step: `${client}-${steps.length + 1}`, ...call } as ScenarioStep);
   const sharing = { threshold: 2, total_nodes: nodes, curve: 'secp256k1' } as const;
   add(busy, 'busy', { call: 'make_key', session: key, ...sharing, wallet_service: true });
   for (let index = 1; index <= 8; index += 1) {

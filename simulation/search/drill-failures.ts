@@ -1,7 +1,7 @@
 /** Drills of what fails: the store, nodes, byzantine nodes. */
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { curves, keystore, makeKey, Plan, type Scene, sharing } from './drill-plan.ts';
-import { type Lie, lieOf } from './random-faults.ts';
+import { type DrawnLie, lieOf } from './random-faults.ts';
 
 /** Writes and reads of the coordinator that are lost, fail or find strange records, each before one call; another client calls too. */
 export function store(scene: Scene): Plan[] {
@@ -115,7 +115,7 @@ export function lies(scene: Scene): Plan {
   const { draw, swarm } = scene;
   const plan = new Plan('lies');
   const key = 'lied-key';
-  const lie = (kinds: readonly Lie[]) => {
+  const lie = (kinds: readonly DrawnLie[]) => {
     const liar = draw.pick(swarm.liars);
     // Two answers to one request contradict each other.
     const isTwice = draw.chance(0.3);

@@ -1,10 +1,10 @@
 /** The steps of a drill's clients, and what all drills begin with. */
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { Step, StepOf } from '../../scenarios/runner/format.ts';
+import type { ScenarioStep, StepOf } from '../../scenarios/runner/format.ts';
 import type { Draw } from '../cluster/draw.ts';
 import type { Swarm } from './profiles.ts';
 
-type Wish<K = Step> = K extends { step: string } ? Omit<K, 'step'> : never;
+type Wish<K = ScenarioStep> = K extends { step: string } ? Omit<K, 'step'> : never;
 
 /** Each call waits for at most 30 s. */
 export const stepsMs = 900_000;
@@ -21,7 +21,7 @@ export interface Scene {
 /** The steps of one client of a drill. */
 export class Plan {
   readonly name: string;
-  readonly steps: Step[] = [];
+  readonly steps: ScenarioStep[] = [];
   #sessions = 0;
 
   constructor(name: string) {
@@ -29,7 +29,7 @@ export class Plan {
   }
 
   add(wish: Wish): void {
-    this.steps.push({ step: `${this.name}-${this.steps.length + 1}`, ...wish } as Step);
+    this.steps.push({ step: `${this.name}-${this.steps.length + 1}`, ...wish } as ScenarioStep);
   }
 
   fault(fault: Fault): void {

@@ -5,7 +5,7 @@
  * The steps of a drill insist on nothing. Its faults are its own steps, so that each meets the call after it.
  */
 
-import type { ClusterConstant, Step } from '../../scenarios/runner/format.ts';
+import type { ClusterConstant, ScenarioStep } from '../../scenarios/runner/format.ts';
 import type { Draw } from '../cluster/draw.ts';
 import { absences, lies, store } from './drill-failures.ts';
 import { keyForms, signingForms } from './drill-forms.ts';
@@ -37,7 +37,7 @@ const drills = (Object.keys(frequencies) as Drill[]).flatMap((drill) =>
 
 /** A drill's clients, and the step that ends last. */
 export interface Drilled {
-  readonly clients: Readonly<Record<string, readonly Step[]>>;
+  readonly clients: Readonly<Record<string, readonly ScenarioStep[]>>;
   readonly constants: Partial<Record<ClusterConstant, number>>;
   /** Nodes should take client-supplied dealers. */
   readonly suppliesDealers: boolean;

@@ -5,7 +5,7 @@
  * It is an ordinary scenario: a failing run is saved as a file and runs again from it.
  */
 
-import type { CheckedScenario, ClusterConstant, Step } from '../../scenarios/runner/format.ts';
+import type { CheckedScenario, ClusterConstant, ScenarioStep } from '../../scenarios/runner/format.ts';
 import { Draw } from '../cluster/draw.ts';
 import { randomStream } from '../cluster/random.ts';
 import { bystanders, closedByOthers, crowd, lateCalls, revocations } from './bystanders.ts';
@@ -43,7 +43,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
   const draw = drawOf(base, 'steps');
   const types = drawOf(base, 'key types');
   const keys = drawKeys(swarm, draw, types).slice(0, drill === undefined ? undefined : 1);
-  const clients: Record<string, readonly Step[]> = {};
+  const clients: Record<string, readonly ScenarioStep[]> = {};
   const intents: SharedIntent[] = [];
   const sessions: BusySession[] = [];
   const constants = drawConstants(swarm, drawOf(name, 'constants'));
@@ -129,7 +129,7 @@ function aftermath(
   keys: readonly KeyPlan[],
   healedMs: number,
   draw: Draw,
-): Readonly<Record<string, readonly Step[]>> {
+): Readonly<Record<string, readonly ScenarioStep[]>> {
   const left = keys.filter(({ closes, supplied }) => !closes && supplied.length === 0);
   if (!draw.chance(0.35) || left.length === 0 || swarm.losesState) return {};
   const plan = new ClientPlan('after', { ...swarm, phaseMs: 200, clocksJump: false }, draw, undefined);
@@ -150,14 +150,14 @@ function rareConstants({ profile, nodes }: Swarm, draw: Draw): Partial<Record<Cl
 }
 
 /** Heals, completes every key, and signs with each: this must work when every process is healthy. */
-function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number, last: readonly string[]): Step[] {
+function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number, last: readonly string[]): ScenarioStep[] {
   // A session may expire where clocks jump; a node that lost its store may have failed a key generation.
   const mayBeGone = swarm.clocksJump || swarm.losesState || swarm.shortLived;
   const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND', 'SESSION_EXPIRED'] : [])];
   // A client may set the clocks forward while the last key is made.
   const made = ['DKG_COMPLETED', ...(swarm.clocksJump || swarm.shortLived ? ['SESSION_EXPIRED'] : [])];
   const fresh = { session: 'key-fresh', threshold: 2, total_nodes: swarm.nodes, curve: 'secp256k1' } as const;
-  const steps: Step[] = [
+  const steps: ScenarioStep[] = [
     { step: 'the-bad-time', wait: { ms: healedMs - breathMs } },
     ...last.map((ended, index) => ({ step: `drilled-${index + 1}`, wait: { ended, within_ms: stepsMs } })),
     { step: 'heal', heal: true },

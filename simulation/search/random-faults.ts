@@ -14,7 +14,7 @@ import type { Draw } from '../cluster/draw.ts';
 import { alteredAnswers, alteredRequests } from './alterations.ts';
 import type { Swarm } from './profiles.ts';
 
-export type Lie = (typeof byzantineKinds)[number];
+export type DrawnLie = (typeof byzantineKinds)[number];
 type CoordinatorLie = (typeof coordinatorKinds)[number];
 
 const toNode: readonly Point[] = [
@@ -34,7 +34,7 @@ const fromNode: readonly Point[] = [
   'dkg_confirmed',
 ];
 const ofGateway: readonly Point[] = ['call', 'call_reply'];
-const lieAt: Readonly<Record<Lie, readonly Point[]>> = {
+const lieAt: Readonly<Record<DrawnLie, readonly Point[]>> = {
   bad_share: ['dkg_sealed'],
   bad_commitment: ['dkg_opened'],
   bad_proof: ['dkg_opened'],
@@ -159,7 +159,7 @@ export function vendorFaults(swarm: Swarm, draw: Draw): Fault[] {
   });
 }
 
-export function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
+export function lieOf(lie: DrawnLie, liar: number, swarm: Swarm, draw: Draw): Fault {
   const target = `node/${liar}`;
   if (lie === 'altered_answer') return alteredAnswer(liar, draw);
   const others = Array.from({ length: swarm.nodes }, (_, index) => index + 1).filter((id) => id !== liar);
@@ -180,7 +180,7 @@ export function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
 }
 
 /** The variant of a lie. */
-function wayOf(lie: Lie, point: Point | undefined, draw: Draw): object {
+function wayOf(lie: DrawnLie, point: Point | undefined, draw: Draw): object {
   switch (lie) {
     case 'bad_share':
       return { how: draw.pick(['random', 'random', 'zero', 'unopenable', 'malformed']) };

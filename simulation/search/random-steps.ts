@@ -3,7 +3,7 @@
  * session names are unique in the scenario.
  */
 
-import type { Step } from '../../scenarios/runner/format.ts';
+import type { ScenarioStep } from '../../scenarios/runner/format.ts';
 import type { OwnKeystore } from '../../scenarios/runner/terms.ts';
 import type { Draw } from '../cluster/draw.ts';
 import { alterationOfCall } from './alterations.ts';
@@ -30,7 +30,7 @@ export interface KeyPlan {
 }
 
 /** The terms of a client's signature with a key. */
-type SigningTerms = Pick<Extract<Step, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval' | 'message'>;
+type SigningTerms = Pick<Extract<ScenarioStep, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval' | 'message'>;
 
 /** A signing session that a client begins, and its key. */
 export interface BusySession {
@@ -92,7 +92,7 @@ export class ClientPlan {
   readonly #draw: Draw;
   /** How long signing sessions live, where that is short. */
   readonly #lifetimeMs: number | undefined;
-  readonly #steps: Step[] = [];
+  readonly #steps: ScenarioStep[] = [];
   readonly #sessions: { readonly session: string; readonly patient: boolean; readonly key: KeyPlan | undefined }[] = [];
   /** The key of the current story. */
   #key: KeyPlan | undefined;
@@ -104,7 +104,7 @@ export class ClientPlan {
     this.#draw = draw;
   }
 
-  get steps(): readonly Step[] {
+  get steps(): readonly ScenarioStep[] {
     return this.#steps;
   }
 
@@ -161,7 +161,7 @@ export class ClientPlan {
     this.#key = key;
     const terms: SigningTerms = this.#terms(key);
     const session = this.#session(story !== 'changed' && (story === 'client_supplied' || draw.chance(0.8)));
-    const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
+    const submit = (more: Partial<Wish<Extract<ScenarioStep, { call: 'submit_signature_share' }>>> = {}) =>
       this.#add({ call: 'submit_signature_share', session, ...more });
     const resume = (token: 'latest' | 'first' | 'wrong', witness: boolean) =>
       this.#add({ call: 'resume_session', session, token, witness });
@@ -467,8 +467,8 @@ export class ClientPlan {
     return this.#draw.chance(0.7) && !this.#swarm.losesState;
   }
 
-  #add(wish: Wish<Step>): void {
-    this.#steps.push({ step: `${this.name}-${this.#steps.length + 1}`, ...wish } as Step);
+  #add(wish: Wish<ScenarioStep>): void {
+    this.#steps.push({ step: `${this.name}-${this.#steps.length + 1}`, ...wish } as ScenarioStep);
   }
 
   #session(patient: boolean): string {

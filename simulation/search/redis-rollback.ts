@@ -3,11 +3,11 @@
  * holds then is in docs/durability.md. No client insists on a call about what may be forgotten, and a new key still signs.
  */
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { Step } from '../../scenarios/runner/format.ts';
+import type { ScenarioStep } from '../../scenarios/runner/format.ts';
 import type { Draw } from '../cluster/draw.ts';
 import type { Swarm } from './profiles.ts';
 
-type Clients = Readonly<Record<string, readonly Step[]>>;
+type Clients = Readonly<Record<string, readonly ScenarioStep[]>>;
 
 /** Of a healer: what it makes after the rollback. */
 const freshSteps: readonly string[] = ['fresh-key', 'fresh-signature'];
@@ -24,7 +24,7 @@ export function redisRolledBack(clients: Clients, swarm: Swarm, draw: Draw): Cli
     restart_after_ms: draw.pick([0, 50, 500]),
     at: { step: 'redis-4' },
   };
-  const keeper: Step[] = [
+  const keeper: ScenarioStep[] = [
     { step: 'redis-1', wait: { ms: Math.max(1, keptMs) } },
     { step: 'redis-2', inject: fault },
     { step: 'redis-3', wait: { ms: backMs } },
@@ -35,8 +35,8 @@ export function redisRolledBack(clients: Clients, swarm: Swarm, draw: Draw): Cli
 }
 
 /** The step without insistence and expectation, unless it is about what begins after the rollback. */
-function once(step: Step): Step {
+function once(step: ScenarioStep): ScenarioStep {
   if (!('call' in step) || freshSteps.includes(step.step)) return step;
-  const { insist: _insist, expect: _expect, ...call } = step as Step & { insist?: boolean; expect?: unknown };
-  return call as Step;
+  const { insist: _insist, expect: _expect, ...call } = step as ScenarioStep & { insist?: boolean; expect?: unknown };
+  return call as ScenarioStep;
 }

@@ -1,6 +1,6 @@
 /** The reductions of a scenario: fewer clients, faults, steps and expectations, then simpler ones, then fewer nodes. */
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { CheckedScenario, Step } from '../../scenarios/runner/format.ts';
+import type { CheckedScenario, ScenarioStep } from '../../scenarios/runner/format.ts';
 import { meaningFaults } from '../../scenarios/runner/meaning.ts';
 import type { Reduction } from './shrink.ts';
 import { simpler } from './simpler.ts';
@@ -36,7 +36,7 @@ export function* smallerScenarios(best: () => CheckedScenario): Iterable<Reducti
       yield simplerAt(
         () => stepsOf(client),
         index,
-        (steps) => withSteps(best(), client, steps as readonly Step[]),
+        (steps) => withSteps(best(), client, steps as readonly ScenarioStep[]),
       );
     }
   }
@@ -73,7 +73,7 @@ function simplerAt(
   };
 }
 
-function withSteps(scenario: CheckedScenario, client: string, steps: readonly Step[]): CheckedScenario {
+function withSteps(scenario: CheckedScenario, client: string, steps: readonly ScenarioStep[]): CheckedScenario {
   const clients = { ...scenario.clients, [client]: steps };
   if (steps.length === 0) delete clients[client];
   return { ...scenario, clients };

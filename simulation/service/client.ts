@@ -15,10 +15,10 @@ export interface ClientOptions {
   /** The limit of tries of one call; 50 by default. */
   readonly triesMax?: number;
   /** Gets every answer, also those that it repeats after. */
-  readonly heard?: (target: string, answer: Omit<Answer, 'tries'>) => void;
+  readonly heard?: (target: string, answer: Omit<ClientAnswer, 'tries'>) => void;
 }
 
-export interface Answer {
+export interface ClientAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
   readonly body: any;
@@ -72,7 +72,7 @@ export class Client {
     target: string,
     body?: unknown,
     key?: string,
-  ): Promise<Omit<Answer, 'tries'> | undefined> {
+  ): Promise<Omit<ClientAnswer, 'tries'> | undefined> {
     const response = await this.#deps.send(gateway, this.plain(method, target, body, key));
     if (response === undefined) return undefined;
     const { status, body: given } = response;
@@ -82,7 +82,7 @@ export class Client {
   }
 
   /** Repeats until an answer arrives. Throws after the last try without one. */
-  async call(method: string, target: string, body?: unknown, givenKey?: string): Promise<Answer> {
+  async call(method: string, target: string, body?: unknown, givenKey?: string): Promise<ClientAnswer> {
     const { gateways, random, options } = this.#deps;
     const key = givenKey ?? (method === 'POST' ? uuidV7(0, random) : undefined);
     const { triesMax = triesDefault } = options;
@@ -97,7 +97,7 @@ export class Client {
   }
 
   /** Reads until the condition holds. Throws after `withinMs`. */
-  async until(target: string, condition: (answer: Answer) => boolean, withinMs = 120_000): Promise<Answer> {
+  async until(target: string, condition: (answer: ClientAnswer) => boolean, withinMs = 120_000): Promise<ClientAnswer> {
     for (let waitedMs = 0, nextMs = pauseMs; waitedMs <= withinMs; waitedMs += nextMs) {
       const answer = await this.call('GET', target);
       if (condition(answer)) return answer;
@@ -108,7 +108,7 @@ export class Client {
   }
 }
 
-function isInProgress({ status, body }: Pick<Answer, 'status' | 'body'>): boolean {
+function isInProgress({ status, body }: Pick<ClientAnswer, 'status' | 'body'>): boolean {
   const details: readonly { readonly issue: string }[] = body?.error?.details ?? [];
   return status === 409 && details.some(({ issue }) => issue === 'request_in_progress');
 }

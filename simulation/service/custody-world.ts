@@ -15,18 +15,22 @@ import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/a
 import type { RateLimitConfig } from '../../gateway/limits/rate-limits.ts';
 import type { ServeRequest, ServeResponse } from '../../gateway/serve/contract.ts';
 import type { PlainRequest } from '../../gateway/serve/plain-request.ts';
-import type { DoorRequest, DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type {
+  ApiServerRequest,
+  ApiServerVerdict,
+  ProcessName,
+} from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { ReconTask } from '../../wallets/companions/recon/public.ts';
 import type { RelayOptions, WebhookJob } from '../../wallets/delivery/deliveries/public.ts';
 import type { Send } from '../../wallets/delivery/egress/public.ts';
 import { ObjectTable } from '../../wallets/store/event-text.ts';
 import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import type { SimCluster } from '../cluster/cluster.ts';
-import type { Guest, GuestHost, GuestLink } from '../cluster/guest-processes.ts';
+import type { ExternalProcess, ExternalProcessHost, ExternalProcessLink } from '../cluster/external-processes.ts';
 import type { Packing } from '../redis/blocks.ts';
 import type { KeyspaceSnapshot } from '../redis/keyspace.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
-import { type ClustersOptions, ClustersSide, type ClustersSnapshot, type Surroundings } from './clusters-side.ts';
+import { ClusterSet, type ClusterSetOptions, type ClusterSetSnapshot, type SharedServices } from './cluster-set.ts';
 import { Exchange } from './exchange.ts';
 import { type ServedGateway, type SimGateway, startGateway, type WorldConfig } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
@@ -38,7 +42,7 @@ import { callRpc, type RpcAnswer, type RpcCall } from './rpc-exchange.ts';
 import { RunLoop } from './run-loop.ts';
 import { startWorker } from './worker-process.ts';
 
-export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
+export interface WorldOptions extends Omit<ClusterSetOptions, 'externalCounts'> {
   /** Gateway processes; 1 by default. The first is named "gateway", the others "gateway/2" and so on. */
   readonly gateways?: number;
   /** Likewise "worker", "worker/2". */
@@ -79,7 +83,7 @@ export interface WorldOptions extends Omit<ClustersOptions, 'guestCounts'> {
 }
 
 /** The result of `snapshot`: maps, lists and plain values. */
-export interface WorldSnapshot extends ClustersSnapshot {
+export interface WorldSnapshot extends ClusterSetSnapshot {
   readonly redis: KeyspaceSnapshot;
   readonly webhooks: readonly WebhookJob[];
   readonly recon: readonly ReconTask[];
@@ -124,8 +128,8 @@ export class CustodyWorld {
   readonly #members: readonly Member[];
   readonly #config: WorldConfig;
   #ring!: KeyRing;
-  #side!: ClustersSide;
-  #host!: GuestHost;
+  #side!: ClusterSet;
+  #host!: ExternalProcessHost;
   #redis!: SimRedis;
   #queues!: Queues;
   #providers!: Providers;
@@ -171,13 +175,13 @@ export class CustodyWorld {
       ...ofClusters
     } = options;
     const restore = holdCryptography(cryptography);
-    const own = { sweeping: true, ...ofClusters, guestCounts: { gateways, workers } };
-    this.#side = new ClustersSide(own, (side, host) => this.#surround(side, host));
+    const own = { sweeping: true, ...ofClusters, externalCounts: { gateways, workers } };
+    this.#side = new ClusterSet(own, (side, host) => this.#surround(side, host));
     restore();
   }
 
   /** The parts of the world that exist once, whatever the number of its clusters. */
-  #surround(side: ClustersSide, host: GuestHost): Surroundings {
+  #surround(side: ClusterSet, host: ExternalProcessHost): SharedServices {
     const { redisWay = defaultWay, cryptography = 'real', onFailure, secrets = fixedSecrets } = this.#options;
     const { time } = host;
     this.#side = side;
@@ -218,7 +222,7 @@ export class CustodyWorld {
   }
 
   /** All clusters as one, for faults and clocks. */
-  get clusters(): ClustersSide['all'] {
+  get clusters(): ClusterSet['all'] {
     return this.#side.all;
   }
 
@@ -340,7 +344,7 @@ export class CustodyWorld {
   /** A request on a new connection. Throws an Error where there is no gateway of that name. */
   connect(gateway: ProcessName, request: PlainRequest): Exchange {
     const { time } = this.#host;
-    const verdict = (method: string, path: string) => this.doorVerdict({ door: 'http', method, path });
+    const verdict = (method: string, path: string) => this.apiServerVerdict({ door: 'http', method, path });
     const host = { time, verdict, loop: this.loop, note: (text: () => string) => this.#note(text) };
     return new Exchange(host, this.#door(gateway), request);
   }
@@ -350,7 +354,7 @@ export class CustodyWorld {
     const { time } = this.#host;
     const host = {
       ...{ time, loop: this.loop, note: (text: () => string) => this.#note(text) },
-      verdict: (rpc: string) => this.doorVerdict({ door: 'grpc', rpc }),
+      verdict: (rpc: string) => this.apiServerVerdict({ door: 'grpc', rpc }),
     };
     return callRpc(host, this.#door(gateway), call);
   }
@@ -377,9 +381,9 @@ export class CustodyWorld {
 
   // --- processes ---------------------------------------------------------------------------------------------------
 
-  #guest(member: Member): Guest {
+  #guest(member: Member): ExternalProcess {
     const { name } = member;
-    const life: Guest['life'] = {
+    const life: ExternalProcess['life'] = {
       start: (boot) => this.#start(member, boot),
       crash: () => {
         member.life?.die();
@@ -393,7 +397,7 @@ export class CustodyWorld {
     return name.startsWith('gateway') ? { name, life, link: this.#link(member, firstCluster) } : { name, life };
   }
 
-  #link(member: Member, cluster: number): GuestLink {
+  #link(member: Member, cluster: number): ExternalProcessLink {
     return {
       address: () => `gateway/${this.#host.processes.bootOf(member.name)}`,
       arrived: (message) => {
@@ -480,7 +484,7 @@ export class CustodyWorld {
   }
 
   /** The fate of a request to a gateway by the faults of its API server; undefined: no fault is armed. */
-  doorVerdict(request: DoorRequest): DoorVerdict | undefined {
+  apiServerVerdict(request: ApiServerRequest): ApiServerVerdict | undefined {
     return this.#host.request(request);
   }
 

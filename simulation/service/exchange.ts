@@ -6,14 +6,14 @@
 import type { ServeResponse } from '../../gateway/serve/contract.ts';
 import { type LeavingRequest, type PlainRequest, plainRequest } from '../../gateway/serve/plain-request.ts';
 import { isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
-import type { DoorVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ApiServerVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { SimGateway } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
 
 /** A gateway for its clients; without a life it refuses connections. */
-export interface Door {
+export interface ApiServer {
   readonly name: ProcessName;
   readonly life: ProcessLife | undefined;
   readonly gateway: SimGateway | undefined;
@@ -25,7 +25,7 @@ export interface ExchangeHost {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
   /** The faults of the API server; undefined: no fault is armed. */
-  verdict(method: string, path: string): DoorVerdict | undefined;
+  verdict(method: string, path: string): ApiServerVerdict | undefined;
   /** A line of the trace. */
   note(text: () => string): void;
 }
@@ -47,16 +47,16 @@ export class Exchange {
   /** undefined: the connection was refused, or cut before an answer. */
   readonly answer: Promise<Answered | undefined>;
   readonly #host: ExchangeHost;
-  readonly #door: Door;
+  readonly #door: ApiServer;
   readonly #request: LeavingRequest;
-  readonly #verdict: DoorVerdict | undefined;
+  readonly #verdict: ApiServerVerdict | undefined;
   #resolve!: (answer: Answered | undefined) => void;
   #pieces: Pieces | undefined;
   #stream: AsyncIterableIterator<string> | undefined;
   #hasLeft = false;
   #wasRefused = false;
 
-  constructor(host: ExchangeHost, door: Door, request: PlainRequest) {
+  constructor(host: ExchangeHost, door: ApiServer, request: PlainRequest) {
     this.#host = host;
     this.#door = door;
     this.#request = plainRequest(request);

@@ -43,7 +43,7 @@ export interface ServedGateway
 }
 
 /** A cluster as a gateway reaches it. */
-export interface GatewayCluster {
+export interface SimulatedClusterLink {
   readonly roster: Roster;
   readonly send: CoordinatorLink['send'];
 }
@@ -53,7 +53,7 @@ export type WorldConfig = WalletApiConfig & Pick<StorePorts, 'recordKey'>;
 
 export interface GatewayParts {
   /** By number, from 1. */
-  readonly clusters: readonly GatewayCluster[];
+  readonly clusters: readonly SimulatedClusterLink[];
   /** 32 bytes: of the identity that all gateways share. Secret. */
   readonly identitySeed: Uint8Array;
   readonly redis: Redis;

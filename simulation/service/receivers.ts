@@ -6,7 +6,7 @@ import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { ProcessLife } from './process-life.ts';
 
 /** A request that reached a receiver. */
-export interface Received {
+export interface DeliveredRequest {
   /** The time at which it left its worker. */
   readonly sentMs: number;
   readonly atMs: number;
@@ -18,7 +18,7 @@ export interface Received {
 }
 
 /** A replacement for a receiver; the world's time may stand still meanwhile, or pass. */
-export type Attendant = (request: Omit<Received, 'status'>) => Promise<AttendantAnswer>;
+export type Attendant = (request: Omit<DeliveredRequest, 'status'>) => Promise<AttendantAnswer>;
 
 export interface AttendantAnswer {
   readonly status: number;
@@ -27,7 +27,7 @@ export interface AttendantAnswer {
 }
 
 /** A status; `never`: no answer; `reset`: the connection is cut. */
-export type ReceiverAnswer = number | 'never' | 'reset';
+export type ReceiverReply = number | 'never' | 'reset';
 
 export interface FailingReceiver {
   readonly status: number;
@@ -39,15 +39,15 @@ export interface FailingReceiver {
 export class Receivers {
   readonly #time: VirtualTime;
   readonly #wayMs: number;
-  readonly #received: Received[] = [];
+  readonly #received: DeliveredRequest[] = [];
   readonly #attendants = new Map<string, Attendant>();
-  #hears: (received: Received) => void = () => undefined;
+  #hears: (received: DeliveredRequest) => void = () => undefined;
   #behaviour: ReceiverBehaviour | undefined;
   /** Of single receivers, by URL. */
   readonly #behaviours = new Map<string, ReceiverBehaviour>();
   readonly #failing = new Map<string, FailingReceiver & { readonly tries: Map<string, number> }>();
   /** By address. */
-  readonly #answers = new Map<string, ReceiverAnswer[]>();
+  readonly #answers = new Map<string, ReceiverReply[]>();
 
   constructor(time: VirtualTime, wayMs: number) {
     this.#time = time;
@@ -55,7 +55,7 @@ export class Receivers {
   }
 
   /** Oldest first. */
-  get received(): readonly Received[] {
+  get received(): readonly DeliveredRequest[] {
     return this.#received;
   }
 
@@ -65,7 +65,7 @@ export class Receivers {
   }
 
   /** `hears` gets every request with its status; one listener. */
-  listen(hears: (received: Received) => void): void {
+  listen(hears: (received: DeliveredRequest) => void): void {
     this.#hears = hears;
   }
 
@@ -86,7 +86,7 @@ export class Receivers {
   }
 
   /** Sets the answers of the receiver at this address to its next requests, in turn; the last one repeats. */
-  answer(url: string, answers: readonly ReceiverAnswer[]): void {
+  answer(url: string, answers: readonly ReceiverReply[]): void {
     this.#answers.set(url, [...answers]);
   }
 
@@ -173,7 +173,7 @@ export class Receivers {
     };
   }
 
-  #note(received: Received): void {
+  #note(received: DeliveredRequest): void {
     this.#received.push(received);
     this.#hears(received);
   }

@@ -6,8 +6,8 @@ import { status } from '@grpc/grpc-js';
 import type { SigningMethod } from '../../gateway/api/signing-methods.ts';
 import type { RpcRequest } from '../../gateway/grpc/serve-rpc.ts';
 import { grpcRefusalOf } from '../../scenarios/faults/api-fault-answers.ts';
-import type { DoorVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Door, ExchangeHost } from './exchange.ts';
+import type { ApiServerVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ApiServer, ExchangeHost } from './exchange.ts';
 
 export interface RpcCall {
   readonly method: SigningMethod;
@@ -31,27 +31,27 @@ export type RpcAnswer = { readonly initial: Readonly<Record<string, string>> } &
 );
 
 export interface RpcHost extends Omit<ExchangeHost, 'verdict'> {
-  verdict(rpc: string): DoorVerdict | undefined;
+  verdict(rpc: string): ApiServerVerdict | undefined;
 }
 
 const wayMs = 1;
 
 /** Resolves once the client has its answer, or knows that it gets none. */
-export function callRpc(host: RpcHost, door: Door, call: RpcCall): Promise<RpcAnswer> {
+export function callRpc(host: RpcHost, door: ApiServer, call: RpcCall): Promise<RpcAnswer> {
   return new Promise((resolve) => new RpcExchange(host, door, call, resolve).start());
 }
 
 class RpcExchange {
   readonly #host: RpcHost;
-  readonly #door: Door;
+  readonly #door: ApiServer;
   readonly #call: RpcCall;
-  readonly #verdict: DoorVerdict | undefined;
+  readonly #verdict: ApiServerVerdict | undefined;
   readonly #resolve: (answer: RpcAnswer) => void;
   #isOver = false;
   #isCancelled = false;
   #leave: () => void = () => undefined;
 
-  constructor(host: RpcHost, door: Door, call: RpcCall, resolve: (answer: RpcAnswer) => void) {
+  constructor(host: RpcHost, door: ApiServer, call: RpcCall, resolve: (answer: RpcAnswer) => void) {
     this.#host = host;
     this.#door = door;
     this.#call = call;

@@ -19,7 +19,7 @@ import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import type { WorldConfig } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';
 
-export interface WorkerParts {
+export interface SimulatedWorkerParts {
   readonly redis: Redis;
   readonly books: (kind: ProviderKind) => CustodianBooks;
   readonly ring: KeyRing;
@@ -34,7 +34,7 @@ export interface WorkerParts {
   readonly log: Log;
 }
 
-export function startWorker(life: ProcessLife, parts: WorkerParts): void {
+export function startWorker(life: ProcessLife, parts: SimulatedWorkerParts): void {
   const {
     redis,
     books,

@@ -7,7 +7,7 @@ import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Operator } from './operator.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
 
 const callsEach = 4;
@@ -49,7 +49,7 @@ export class AccessClient {
     this.#draw = draw;
   }
 
-  step(step: StepOf<'access'>): Promise<void> {
+  step(step: FamilyStep<'access'>): Promise<void> {
     return step === 'rotate_token' ? this.#rotate() : this.#lacks();
   }
 

@@ -3,11 +3,11 @@
  * that never go back in time, and versions that never change. It knows no routes: a resource has an `id` and a `version`. With
  * the versions as witnesses, "never back in time" is the linearizability of each resource's history.
  */
-import type { Answer } from '../service/client.ts';
+import type { ClientAnswer } from '../service/client.ts';
 import { found } from '../service/invariants/finding.ts';
 import { checkEnvelope } from '../service/invariants/headers.ts';
 
-export interface Asked {
+export interface SentRequest {
   readonly tenant: string;
   readonly actor: string;
   readonly method: string;
@@ -59,7 +59,7 @@ export class Answers {
   readonly #sent = new Map<string, Set<string>>();
 
   /** A call begins. Returns the highest version of each resource shown so far; for `answered`. */
-  asking(asked: Asked): ReadonlyMap<string, number> {
+  asking(asked: SentRequest): ReadonlyMap<string, number> {
     if (asked.key !== undefined) {
       const name = nameOf(asked);
       const sent = this.#sent.get(name);
@@ -70,7 +70,7 @@ export class Answers {
   }
 
   /** Every answer on arrival, also one that the client repeats after. */
-  heard(tenant: string, target: string, answer: Omit<Answer, 'tries'>): void {
+  heard(tenant: string, target: string, answer: Omit<ClientAnswer, 'tries'>): void {
     const { status, body } = answer;
     if (status === 500) found('no-internal-error', `${target} answers 500 ${JSON.stringify(body)}`);
     checkEnvelope(target, answer);
@@ -83,7 +83,7 @@ export class Answers {
   }
 
   /** A whole call has ended. `before`: the result of `asking` when it began. */
-  answered(asked: Asked, { status, body, headers }: Answer, before: ReadonlyMap<string, number>): void {
+  answered(asked: SentRequest, { status, body, headers }: ClientAnswer, before: ReadonlyMap<string, number>): void {
     const { tenant, method, target, key } = asked;
     const isReplay = headers['idempotent-replayed'] === 'true';
     if (key !== undefined && isStored({ status, body })) this.#key(asked, status, storedText(body), isReplay);
@@ -109,7 +109,7 @@ export class Answers {
     }
   }
 
-  #key(asked: Asked, status: number, text: string, isReplay: boolean): void {
+  #key(asked: SentRequest, status: number, text: string, isReplay: boolean): void {
     const name = nameOf(asked);
     const request = requestOf(asked);
     const known = this.#keys.get(name);
@@ -137,13 +137,13 @@ export class Answers {
 }
 
 /** A key belongs to a method and a path. */
-function nameOf({ tenant, method, target, key }: Asked): string {
+function nameOf({ tenant, method, target, key }: SentRequest): string {
   const [path] = target.split('?');
   return `${tenant} ${method} ${path} ${key}`;
 }
 
 /** Of a key: its caller and its body. */
-function requestOf({ actor, body }: Asked): string {
+function requestOf({ actor, body }: SentRequest): string {
   return `${actor} ${JSON.stringify(body ?? null)}`;
 }
 
@@ -176,13 +176,13 @@ function textOf(resource: Resource): string {
 }
 
 /** Whether a key stores this answer. */
-export function isStored(answer: Pick<Answer, 'status' | 'body'>): boolean {
+export function isStored(answer: Pick<ClientAnswer, 'status' | 'body'>): boolean {
   const { status } = answer;
   return !again.has(status) && !(status === 409 && issuesOf(answer).includes('version_conflict'));
 }
 
 /** What an error names. */
-export function issuesOf({ body }: Pick<Answer, 'body'>): readonly string[] {
+export function issuesOf({ body }: Pick<ClientAnswer, 'body'>): readonly string[] {
   const details: readonly { readonly issue: string }[] = body?.error?.details ?? [];
   return details.map(({ issue }) => issue);
 }

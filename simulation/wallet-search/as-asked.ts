@@ -2,7 +2,7 @@
  * What a change asks for is what its answer shows: each field of a request that its answer also has, with the same value. In a run
  * whose clocks agree, a new resource is also dated within its call. It knows no routes.
  */
-import type { Answer } from '../service/client.ts';
+import type { ClientAnswer } from '../service/client.ts';
 import { decimal } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 
@@ -17,14 +17,19 @@ const otherForm = new Set(['credentials', 'entries', 'prices']);
 const decimalText = /^\d+(?:\.\d+)?$/;
 
 /** Throws a Finding unless the answer to a change shows it. */
-export function checkShown({ method, target, body: asked }: Change, { status, body: shown }: Answer): void {
+export function checkShown({ method, target, body: asked }: Change, { status, body: shown }: ClientAnswer): void {
   if (!isObject(asked) || !isObject(shown) || status > 299 || target.includes('dry_run=')) return;
   const other = differing(asked, shown, '');
   if (other !== undefined) found('changes-take-effect', `${method} ${target} asks for ${other}`);
 }
 
 /** For runs without faults. Throws a Finding unless a new resource is dated between its request and its answer. */
-export function checkDated({ method, target }: Change, { status, body }: Answer, fromMs: number, toMs: number): void {
+export function checkDated(
+  { method, target }: Change,
+  { status, body }: ClientAnswer,
+  fromMs: number,
+  toMs: number,
+): void {
   if (status !== 201 || !isObject(body)) return;
   // A policy and a list have one time of creation, and each version its own.
   const { updated_at: updatedAt, created_at: createdAt } = body;

@@ -7,7 +7,7 @@
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { IntentState, Model, WalletState } from './model.ts';
-import type { Call } from './operator.ts';
+import type { AnsweredRequest } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 
 /** "Requests that meet over the same resource … a 409 version_conflict": the store was too busy. */
@@ -28,7 +28,7 @@ export function checkCalls(tenancy: Tenancy, model: Model): void {
   }
 }
 
-function checkOfWallet(model: Model, call: Call, id: string, what: string | undefined): void {
+function checkOfWallet(model: Model, call: AnsweredRequest, id: string, what: string | undefined): void {
   const { method, status, body, span, asked } = call;
   const states = model.wallets.get(id)?.during(span) ?? [];
   // Another tenant's.
@@ -93,7 +93,13 @@ function checkOfWallet(model: Model, call: Call, id: string, what: string | unde
   }
 }
 
-function checkOfIntent(model: Model, call: Call, id: string, what: string | undefined, clocksOffMs: number): void {
+function checkOfIntent(
+  model: Model,
+  call: AnsweredRequest,
+  id: string,
+  what: string | undefined,
+  clocksOffMs: number,
+): void {
   const { status, body, span, actor, asked, method } = call;
   const timeline = model.intents.get(id);
   const states = timeline?.during(span) ?? [];
@@ -153,7 +159,7 @@ function checkOfIntent(model: Model, call: Call, id: string, what: string | unde
 }
 
 /** "A wallet that is frozen, or for intents only, signs nothing that a client asks for." */
-function checkOfSession(model: Model, call: Call): void {
+function checkOfSession(model: Model, call: AnsweredRequest): void {
   const { wallet_id: walletId } = call.asked as { readonly wallet_id: string };
   const states = model.wallets.get(walletId)?.during(call.span) ?? [];
   if (states.length === 0 || call.status !== 200 || call.body.receipt.reason_code !== 'SESSION_ACCEPTED') return;
@@ -164,7 +170,7 @@ function checkOfSession(model: Model, call: Call): void {
   judge(call, isConnected, 'its connection is disconnected');
 }
 
-function judge(call: Call, holds: boolean, why: string): void {
+function judge(call: AnsweredRequest, holds: boolean, why: string): void {
   if (holds) return;
   const { method, target, status, body, actor } = call;
   const issues = status > 299 ? ` ${issuesOf(call)}` : ` ${body?.status}`;

@@ -6,32 +6,32 @@ import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import type { Tenancy } from './tenancy.ts';
 
 /** A resource as its newest event shows it. */
-export type Told = Readonly<Record<string, unknown>> & { readonly id: string };
+export type ShownResource = Readonly<Record<string, unknown>> & { readonly id: string };
 
 export interface Filter {
   readonly name: string;
   readonly value: string;
-  readonly holds: (item: Told) => boolean;
+  readonly holds: (item: ShownResource) => boolean;
 }
 
 export interface Collection {
   readonly path: string;
   /** The field of the answer with the items. */
   readonly name: string;
-  readonly items: readonly Told[];
+  readonly items: readonly ShownResource[];
   /** Those that the list omits unless one of `shownBy` is among its filters. */
-  readonly isHidden?: (item: Told) => boolean;
+  readonly isHidden?: (item: ShownResource) => boolean;
   readonly shownBy?: string;
   /** One of each name at most applies at a time. */
   readonly filters: readonly Filter[];
   /** The connection of an item: a token that is limited to others does not see it. undefined: it sees none of the list. */
-  readonly connectionOf?: (item: Told) => unknown;
+  readonly connectionOf?: (item: ShownResource) => unknown;
 }
 
 export function collectionsOf(tenancy: Tenancy, events: readonly ToldEvent[]): Collection[] {
-  const of = (type: string): Told[] => [...newestOf(events, type).values()];
+  const of = (type: string): ShownResource[] => [...newestOf(events, type).values()];
   const [intents, wallets, connections] = [of('transaction_intent'), of('wallet'), of('provider_connection')];
-  const connectionOf = (item: Told) => item.provider_connection_id;
+  const connectionOf = (item: ShownResource) => item.provider_connection_id;
   const ofIntents = { name: 'transaction_intents', connectionOf } as const;
   return [
     {
@@ -68,8 +68,8 @@ export function collectionsOf(tenancy: Tenancy, events: readonly ToldEvent[]): C
 }
 
 /** Resources of a type that were not deleted, as their newest events show them. */
-export function newestOf(events: readonly ToldEvent[], type: string): Map<string, Told> {
-  const newest = new Map<string, Told>();
+export function newestOf(events: readonly ToldEvent[], type: string): Map<string, ShownResource> {
+  const newest = new Map<string, ShownResource>();
   for (const { resource, data, type: happened } of events) {
     if (resource.type !== type || happened.endsWith('.ping')) continue;
     if (happened === `${type}.deleted` || data.object === null) newest.delete(resource.id);
@@ -79,41 +79,41 @@ export function newestOf(events: readonly ToldEvent[], type: string): Map<string
 }
 
 function ofEvents(events: readonly ToldEvent[]): Collection {
-  const items = events as unknown as readonly Told[];
+  const items = events as unknown as readonly ShownResource[];
   const families = [...new Set(events.map(({ type }) => `${type.split('.')[0]}.*`))];
   const types = [...new Set(events.map(({ type }) => type))];
   const resources = [...new Set(events.map(({ resource }) => resource.id))];
-  const told = (item: Told) => item as unknown as ToldEvent;
+  const told = (item: ShownResource) => item as unknown as ToldEvent;
   return {
     ...{ path: '/v1/events', name: 'events', items },
     filters: [
       ...families.map((value) => ({
         ...{ name: 'type', value },
-        holds: (item: Told) => told(item).type.startsWith(value.slice(0, -1)),
+        holds: (item: ShownResource) => told(item).type.startsWith(value.slice(0, -1)),
       })),
-      ...types.map((value) => ({ name: 'type', value, holds: (item: Told) => told(item).type === value })),
+      ...types.map((value) => ({ name: 'type', value, holds: (item: ShownResource) => told(item).type === value })),
       ...resources.map((value) => ({
         ...{ name: 'resource_id', value },
-        holds: (item: Told) => told(item).resource.id === value,
+        holds: (item: ShownResource) => told(item).resource.id === value,
       })),
       // Inclusive, and exclusive.
       ...events.map(({ timestamp }) => ({
         ...{ name: 'created_after', value: timestamp },
-        holds: (item: Told) => told(item).timestamp >= timestamp,
+        holds: (item: ShownResource) => told(item).timestamp >= timestamp,
       })),
       ...events.map(({ timestamp }) => ({
         ...{ name: 'created_before', value: timestamp },
-        holds: (item: Told) => told(item).timestamp < timestamp,
+        holds: (item: ShownResource) => told(item).timestamp < timestamp,
       })),
       ...events.map(({ sequence }) => ({
         ...{ name: 'after_sequence', value: `${sequence}` },
-        holds: (item: Told) => told(item).sequence > sequence,
+        holds: (item: ShownResource) => told(item).sequence > sequence,
       })),
     ],
   };
 }
 
-function ofModules({ modules }: Tenancy, of: (type: string) => Told[]): Collection[] {
+function ofModules({ modules }: Tenancy, of: (type: string) => ShownResource[]): Collection[] {
   const [orders, plans, vaults] = [of('token_order'), of('treasury_plan'), of('vault')];
   const tokens = of('token');
   const [jobs, exceptions, strategies] = [of('recon_job'), of('recon_exception'), of('treasury_strategy')];
@@ -154,27 +154,28 @@ function field(name: string, value: string): Filter {
 }
 
 /** A filter for each value that occurs. */
-function byField(items: readonly Told[], name: string): Filter[] {
+function byField(items: readonly ShownResource[], name: string): Filter[] {
   const values = items.flatMap((item) => (item[name] == null ? [] : [item[name] as string]));
   return [...new Set(values)].map((value) => field(name, value));
 }
 
 /** By the time in the id: inclusive, and exclusive. */
-function byTime(items: readonly Told[]): Filter[] {
+function byTime(items: readonly ShownResource[]): Filter[] {
   return [...new Set(items.map(madeAt))].flatMap((value) => [
-    { name: 'created_after', value, holds: (item: Told) => madeAt(item) >= value },
-    { name: 'created_before', value, holds: (item: Told) => madeAt(item) < value },
+    { name: 'created_after', value, holds: (item: ShownResource) => madeAt(item) >= value },
+    { name: 'created_before', value, holds: (item: ShownResource) => madeAt(item) < value },
   ]);
 }
 
 /** Ids are UUIDs of version 7. */
-function madeAt({ id }: Told): string {
+function madeAt({ id }: ShownResource): string {
   const [, uuid] = id.split('_') as [string, string];
   return new Date(Number.parseInt(uuid.replace('-', '').slice(0, 12), 16)).toISOString();
 }
 
-function assetsOf(wallets: readonly Told[]): Filter[] {
-  const symbolsOf = ({ assets }: Told) => (assets as readonly { symbol: string }[]).map(({ symbol }) => symbol);
+function assetsOf(wallets: readonly ShownResource[]): Filter[] {
+  const symbolsOf = ({ assets }: ShownResource) =>
+    (assets as readonly { symbol: string }[]).map(({ symbol }) => symbol);
   const all = [...new Set(wallets.flatMap(symbolsOf))];
   return all.map((value) => ({ name: 'asset', value, holds: (wallet) => symbolsOf(wallet).includes(value) }));
 }

@@ -4,7 +4,7 @@ import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Operator } from './operator.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
 
 /** The names of each provider's credentials. */
@@ -31,7 +31,7 @@ export class ConnectionClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'connections'>): Promise<void> {
+  async step(step: FamilyStep<'connections'>): Promise<void> {
     const id = this.#draw.pick([...this.#tenancy.credentials.keys()]);
     if (step === 'connection_test') return this.#test(id);
     if (step === 'connection_name') {

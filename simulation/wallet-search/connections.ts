@@ -13,7 +13,7 @@ export interface ConnectionState {
 
 const ended = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 
-export class Connections {
+export class ConnectionTimelines {
   readonly states = new Map<string, Timeline<ConnectionState>>();
   /** By wallet. */
   readonly #ofWallet = new Map<string, string>();

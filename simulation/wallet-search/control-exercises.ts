@@ -8,7 +8,7 @@ import { found } from '../service/invariants/finding.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 import { type PolicyTerms, policyBody } from './policies.ts';
-import { networks, type Versioned } from './tenancy.ts';
+import { type MadeVersion, networks } from './tenancy.ts';
 
 const approvalDays = 86_400;
 
@@ -52,7 +52,7 @@ function rule(effect: string, when: string) {
 }
 
 /** What its rules must read as: a rule that asks for approvals has all of its terms. */
-function written({ name, content }: Versioned<PolicyTerms>): { readonly rules: unknown; readonly mode: string } {
+function written({ name, content }: MadeVersion<PolicyTerms>): { readonly rules: unknown; readonly mode: string } {
   const { rules, mode = 'enforce' } = policyBody(name, content) as {
     readonly rules: readonly { readonly approvals?: object }[];
     readonly mode?: string;
@@ -105,7 +105,7 @@ interface Asked {
 
 async function evaluated(
   exercise: Exercise,
-  { id, name, version, content }: Versioned<PolicyTerms>,
+  { id, name, version, content }: MadeVersion<PolicyTerms>,
   transaction: Asked,
   { expected, riskScore, listing }: Decided,
   { network }: { readonly network: string },

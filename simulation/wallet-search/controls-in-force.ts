@@ -3,7 +3,7 @@ import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { Finding } from '../service/invariants/finding.ts';
 import { type DecisionFacts, decisionOf, type Expected, type Listing, type PolicyTerms } from './policies.ts';
 import { type RiskFacts, RiskRules } from './risk.ts';
-import type { ListTerms, Tenancy, Versioned } from './tenancy.ts';
+import type { ListTerms, MadeVersion, Tenancy } from './tenancy.ts';
 
 /** Lists that every sandbox tenant starts with. */
 const sanctioned = /^0x0+dead$/i;
@@ -12,7 +12,7 @@ const watched = /^0x0+beef$/i;
 interface PolicyInForce {
   readonly id: string;
   /** undefined: all of its versions are dry runs. */
-  enforced: Versioned<PolicyTerms> | undefined;
+  enforced: MadeVersion<PolicyTerms> | undefined;
 }
 
 export interface Decided {
@@ -31,8 +31,8 @@ const lowered = (address: string): string => address.toLowerCase();
 export class Controls {
   readonly #policies = new Map<string, PolicyInForce>();
   readonly #lists = new Map<string, { readonly kind: ListTerms['kind']; readonly addresses: Set<string> }>();
-  readonly #policyFacts: readonly Versioned<PolicyTerms>[];
-  readonly #listFacts: readonly Versioned<ListTerms>[];
+  readonly #policyFacts: readonly MadeVersion<PolicyTerms>[];
+  readonly #listFacts: readonly MadeVersion<ListTerms>[];
   readonly #risks: RiskRules;
 
   constructor({ policies, lists, riskRules }: Pick<Tenancy, 'policies' | 'lists' | 'riskRules'>) {
@@ -73,7 +73,7 @@ export class Controls {
   }
 
   /** By these versions alone. */
-  decideBy(enforced: readonly Versioned<PolicyTerms>[], address: string, facts: Facts): Decided {
+  decideBy(enforced: readonly MadeVersion<PolicyTerms>[], address: string, facts: Facts): Decided {
     const listing = this.listing(address);
     const riskScore = this.#risks.score({ ...facts, listing });
     const ruleAction = this.#risks.action({ ...facts, listing });

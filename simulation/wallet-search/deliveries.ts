@@ -7,7 +7,7 @@ import type { Draw } from '../cluster/draw.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 import { dueTo, type HookFacts } from '../service/invariants/hooks.ts';
-import type { Received } from '../service/receivers.ts';
+import type { DeliveredRequest } from '../service/receivers.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -67,7 +67,7 @@ function compare(
   { id: hookId, url }: HookFacts,
   deliveries: readonly ToldDelivery[],
   events: readonly ToldEvent[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
   isCalm: boolean,
 ): void {
   for (const {

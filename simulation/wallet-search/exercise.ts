@@ -4,7 +4,7 @@
  */
 
 import type { Draw } from '../cluster/draw.ts';
-import type { Answer } from '../service/client.ts';
+import type { ClientAnswer } from '../service/client.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Operator } from './operator.ts';
@@ -86,6 +86,6 @@ function sorted(value: unknown): unknown {
   );
 }
 
-function textOf(answer: Pick<Answer, 'status' | 'body'>): string {
+function textOf(answer: Pick<ClientAnswer, 'status' | 'body'>): string {
   return `${answer.status} ${issuesOf(answer).join()}${answer.status > 299 ? ` ${answer.body?.error?.message}` : ''}`;
 }

@@ -43,14 +43,14 @@ export interface FalseReport {
   readonly beyond: ReadonlyMap<string, bigint>;
 }
 
-export type DriftKind = 'missing' | 'duplicate' | 'amount' | 'status' | 'extra';
-export const driftKinds: readonly DriftKind[] = ['missing', 'duplicate', 'amount', 'amount', 'status', 'extra'];
+export type FalseReportKind = 'missing' | 'duplicate' | 'amount' | 'status' | 'extra';
+export const driftKinds: readonly FalseReportKind[] = ['missing', 'duplicate', 'amount', 'amount', 'status', 'extra'];
 
 const micro = 10n ** 12n;
 
 /** What the provider shows, the type and severity of the exception by the page, and what an altered amount adds. */
 export function differing(
-  kind: Exclude<DriftKind, 'extra'>,
+  kind: Exclude<FalseReportKind, 'extra'>,
   { units, fee }: Own,
   draw: Draw,
 ): readonly [Shown | undefined, string, string, bigint] {

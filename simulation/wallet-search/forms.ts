@@ -7,7 +7,7 @@ export function respelled(address: string, network: string): string {
   return network === networks.bitcoin ? address.toUpperCase() : address;
 }
 
-export interface Fault {
+export interface FormFault {
   /** Of a valid request. */
   readonly change: object;
   readonly status: 400 | 422;
@@ -27,7 +27,7 @@ const lost: Readonly<Record<string, readonly string[]>> = {
   [networks.solana]: ['1'.repeat(32)],
 };
 
-export function faultsOf({ network, assets, address }: OwnWallet): readonly Fault[] {
+export function faultsOf({ network, assets, address }: OwnWallet): readonly FormFault[] {
   const to = (destination: string) => ({ destination: { address: destination } });
   const [{ symbol }] = assets as readonly [OwnWallet['assets'][number]];
   const tooFine = `0.${'1'.padStart(decimals[symbol]! + 1, '0')}`;

@@ -4,7 +4,7 @@ import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import { redeliver } from './deliveries.ts';
 import type { Operator } from './operator.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import { followEvents } from './streams.ts';
 import type { Tenancy } from './tenancy.ts';
 
@@ -28,7 +28,7 @@ export class HookClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'hooks'>): Promise<void> {
+  async step(step: FamilyStep<'hooks'>): Promise<void> {
     const live = this.#tenancy.hooks.filter(({ deletedMs }) => deletedMs === undefined);
     if (step === 'register' || live.length === 0) {
       if (this.#tenancy.hooks.length < 4) await this.register(this.#draw.pick(subscriptions));

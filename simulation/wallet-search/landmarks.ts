@@ -4,10 +4,10 @@
  * runs that reach each name; required landmarks without a run are gaps of the generator, and the search draws the steps that lead
  * there more often.
  */
-import type { Answer } from '../service/client.ts';
+import type { ClientAnswer } from '../service/client.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import type { PortCall, PortFate } from '../service/process-life.ts';
-import type { Received } from '../service/receivers.ts';
+import type { DeliveredRequest } from '../service/receivers.ts';
 import { issuesOf } from './answers.ts';
 import { operationLandmarks, pathOf } from './operations.ts';
 
@@ -18,7 +18,7 @@ export class Landmarks {
     this.#reached.add(name);
   }
 
-  refused(method: string, target: string, answer: Pick<Answer, 'status' | 'body'>): void {
+  refused(method: string, target: string, answer: Pick<ClientAnswer, 'status' | 'body'>): void {
     const issues = issuesOf(answer);
     for (const issue of issues.length > 0 ? issues : ['']) {
       this.reach(`answer ${method} ${pathOf(target)} ${answer.status} ${issue}`.trimEnd());
@@ -54,7 +54,7 @@ export class Landmarks {
     if (fate !== undefined) this.reach(`failpoint ${role} ${port} ${place(what)} ${fate}`);
   }
 
-  delivered(received: readonly Received[]): void {
+  delivered(received: readonly DeliveredRequest[]): void {
     for (const { status } of received) this.reach(`hook answers ${status}`);
   }
 

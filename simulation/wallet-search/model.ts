@@ -10,7 +10,7 @@ import { DocumentedLedger, type ToldEvent } from '../service/invariants/document
 import { DocumentedModules } from '../service/invariants/documented-modules.ts';
 import { Finding, found } from '../service/invariants/finding.ts';
 import { Supplies } from '../service/invariants/supplies.ts';
-import { Connections } from './connections.ts';
+import { ConnectionTimelines } from './connections.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { Holdings } from './holdings.ts';
 import type { Listing } from './policies.ts';
@@ -51,7 +51,7 @@ export class Model {
   readonly #controls: Controls;
   readonly #ballots: Ballots;
   readonly #scores: Scores;
-  readonly connections = new Connections();
+  readonly connections = new ConnectionTimelines();
   readonly #holdings: Holdings;
   readonly supplies = new Supplies();
   readonly #settings = new Map<string, { readonly mode: string; readonly policy: string | null }>();

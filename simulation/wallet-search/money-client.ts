@@ -12,7 +12,7 @@ import { drawTerms } from './policies.ts';
 import { ProbeClient } from './probe-client.ts';
 import { race } from './races.ts';
 import { changeRiskRules } from './risk-client.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import { namedPolicies, networks, type OwnWallet, type Tenancy } from './tenancy.ts';
 import { TransferClient, watched } from './transfer-client.ts';
 import { VoteClient } from './vote-client.ts';
@@ -37,7 +37,7 @@ export class MoneyClient {
     this.#transfers = new TransferClient(tenancy, operator, draw, others);
   }
 
-  async step(step: StepOf<'money'>): Promise<void> {
+  async step(step: FamilyStep<'money'>): Promise<void> {
     switch (step) {
       case 'transfer':
         await this.transfer(this.#wallet());

@@ -1,12 +1,12 @@
 /** One caller of a random run: it calls the gateways in turn, repeats each call until it has an answer, and checks the answer. */
 
-import type { Answer, Client } from '../service/client.ts';
+import type { Client, ClientAnswer } from '../service/client.ts';
 import { found } from '../service/invariants/finding.ts';
-import { type Answers, type Asked, isStored, issuesOf } from './answers.ts';
+import { type Answers, isStored, issuesOf, type SentRequest } from './answers.ts';
 import { checkDated, checkShown } from './as-asked.ts';
 import type { Landmarks } from './landmarks.ts';
 import { operationOf, pathOf } from './operations.ts';
-import type { Span } from './timeline.ts';
+import type { SequenceSpan } from './timeline.ts';
 
 /** The limit of virtual time until each of its calls has an answer, faults included. */
 const answeredWithinMs = 600_000;
@@ -14,14 +14,14 @@ const answeredWithinMs = 600_000;
 const calmlyWithinMs = 11_000;
 
 /** A call with an answer. */
-export interface Call extends Pick<Answer, 'status' | 'body'> {
+export interface AnsweredRequest extends Pick<ClientAnswer, 'status' | 'body'> {
   readonly actor: string;
   readonly method: string;
   readonly target: string;
   /** The sent request. */
   readonly asked: unknown;
   readonly isReplay: boolean;
-  readonly span: Span;
+  readonly span: SequenceSpan;
   readonly answeredMs: number;
 }
 
@@ -34,7 +34,7 @@ export interface OperatorHost {
   /** Of the last event of the tenant. */
   readonly sequence: number;
   /** Calls about wallets and intents, and signatures with a wallet's key. */
-  readonly calls: Call[];
+  readonly calls: AnsweredRequest[];
   /** Ids in answers to requests that create something. */
   readonly told: Set<string>;
   readonly posts: Posted[];
@@ -96,11 +96,11 @@ export class Operator {
     return this.#deps.nowMs();
   }
 
-  async call(method: string, target: string, body?: unknown, key?: string): Promise<Answer> {
+  async call(method: string, target: string, body?: unknown, key?: string): Promise<ClientAnswer> {
     await this.#taking;
     const { tenancy, actor, nowMs } = this.#deps;
     const { answers, landmarks, calls, isCalm } = tenancy;
-    const asked: Asked = { tenant: tenancy.name, actor, method, target, body, key };
+    const asked: SentRequest = { tenant: tenancy.name, actor, method, target, body, key };
     const before = answers.asking(asked);
     const beganMs = nowMs();
     const from = tenancy.sequence;
@@ -135,7 +135,7 @@ export class Operator {
   }
 
   /** A call that is repeated at the end, with its key, if it has stored its answer: otherwise a repeat is a new request. */
-  async post(target: string, body: unknown, key: string): Promise<Answer> {
+  async post(target: string, body: unknown, key: string): Promise<ClientAnswer> {
     const answer = await this.call('POST', target, body, key);
     const { status } = answer;
     // A key that belongs to another request may be free later: then a repeat is a new request too.
@@ -145,7 +145,7 @@ export class Operator {
   }
 
   /** Throws a Finding unless it succeeds; for valid requests. */
-  async made(target: string, body: unknown, key?: string): Promise<Answer['body']> {
+  async made(target: string, body: unknown, key?: string): Promise<ClientAnswer['body']> {
     const { status, body: made } = await this.call('POST', target, body, key);
     if (status === 200 || status === 201 || status === 202) return made;
     return found('changes-take-effect', `POST ${target} ${JSON.stringify(body)}: ${status} ${JSON.stringify(made)}`);

@@ -27,7 +27,7 @@ export interface PolicyTerms {
   readonly isDryRun: boolean;
 }
 
-export type Effect = 'allow' | 'require_approval' | 'deny';
+export type RuleEffect = 'allow' | 'require_approval' | 'deny';
 export type RuleAction = 'allow' | 'review' | 'deny';
 export type Listing = 'blocked' | 'review' | 'clear';
 
@@ -47,7 +47,7 @@ export interface DecisionFacts {
 }
 
 export interface Expected {
-  readonly effect: Effect;
+  readonly effect: RuleEffect;
   readonly quorum: number;
   readonly approvers: readonly string[];
   /** 0 without approvals. */

@@ -3,7 +3,7 @@
 import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
-import type { OwnWallet, Submitted, Tenancy } from './tenancy.ts';
+import type { OwnWallet, RequestedTransfer, Tenancy } from './tenancy.ts';
 
 /** "Gateways follow a revocation within 5 s", and a second for the calls. */
 const revokedWithinMs = 6_000;
@@ -63,7 +63,12 @@ export class ProbeClient {
     return this.#tenancy.posts.some(({ target }) => target === `/v1/wallets/${id}/archive`);
   }
 
-  async #hidden(operator: Operator, { id }: OwnWallet, submitted: readonly Submitted[], whose: string): Promise<void> {
+  async #hidden(
+    operator: Operator,
+    { id }: OwnWallet,
+    submitted: readonly RequestedTransfer[],
+    whose: string,
+  ): Promise<void> {
     const intent = submitted.findLast(({ walletId, intentId }) => walletId === id && intentId !== null)?.intentId;
     const calls: readonly Call[] = [
       ['GET', `/v1/wallets/${id}`, undefined],

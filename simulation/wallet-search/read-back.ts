@@ -7,7 +7,7 @@
 import type { Draw } from '../cluster/draw.ts';
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
-import { type Collection, collectionsOf, type Filter, newestOf, type Told } from './collections.ts';
+import { type Collection, collectionsOf, type Filter, newestOf, type ShownResource } from './collections.ts';
 import { reuse } from './money-client.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -70,15 +70,17 @@ async function readList(
 ): Promise<void> {
   const filters = drawnFilters(list, draw);
   const { path, name, items: all, isHidden, shownBy, connectionOf } = list;
-  const isShown = (item: Told) => isHidden?.(item) !== true || filters.some((filter) => filter.name === shownBy);
-  const isSeen = (item: Told) => connections === undefined || connections.includes(connectionOf?.(item) as string);
+  const isShown = (item: ShownResource) =>
+    isHidden?.(item) !== true || filters.some((filter) => filter.name === shownBy);
+  const isSeen = (item: ShownResource) =>
+    connections === undefined || connections.includes(connectionOf?.(item) as string);
   const wanted = all.filter((item) => isShown(item) && isSeen(item) && filters.every(({ holds }) => holds(item)));
   // A wallet of another connection does not exist, nor do its intents.
   if (connections !== undefined && (connectionOf === undefined || (wanted.length === 0 && path.includes('/wal_'))))
     return;
   const query = filters.map((filter) => `${filter.name}=${encodeURIComponent(filter.value)}`).join('&');
   const target = query === '' ? path : `${path}?${query}`;
-  const listed = await operator.list<Told>(target, name, draw.int(1, 4));
+  const listed = await operator.list<ShownResource>(target, name, draw.int(1, 4));
   const [ids, due] = [listed, wanted].map((some) => some.map(({ id }) => id)) as [string[], string[]];
   if ([...ids].sort().join() !== [...due].sort().join()) {
     found('pages-complete', `${target} lists ${ids.length} of ${due.length}: ${differing(ids, due)}`);
@@ -126,11 +128,11 @@ async function readRecord(owner: Operator, events: readonly ToldEvent[], draw: D
     type === 'token_order' ? `/v1/tokens/${record.token_id}/orders/${record.id}` : `${paths[type]}/${record.id}`;
   const { status, body } = await owner.call('GET', target);
   if (status !== 200) found('changes-take-effect', `GET ${target}: ${status}`);
-  asTold(target, body as Told, record);
+  asTold(target, body as ShownResource, record);
 }
 
 /** "`data.object` is the resource as the API shows it, right after the change." */
-function asTold(target: string, shown: Told, told: Told): void {
+function asTold(target: string, shown: ShownResource, told: ShownResource): void {
   for (const [name, value] of Object.entries(told)) {
     if (!(name in shown) || live.has(name) || isSilent(told, name)) continue;
     if (JSON.stringify(shown[name]) === JSON.stringify(value)) continue;
@@ -139,7 +141,7 @@ function asTold(target: string, shown: Told, told: Told): void {
   }
 }
 
-function isSilent({ id }: Told, name: string): boolean {
+function isSilent({ id }: ShownResource, name: string): boolean {
   return silent[id.slice(0, 4)]?.includes(name) === true;
 }
 

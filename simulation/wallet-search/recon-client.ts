@@ -5,7 +5,7 @@ import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { ToldException } from './reconciled.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import type { ModuleFacts, Tenancy } from './tenancy.ts';
 
 /** What a provider may report of a movement, and the exception that follows when it is completed. */
@@ -37,7 +37,7 @@ export class ReconClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'recon'>): Promise<void> {
+  async step(step: FamilyStep<'recon'>): Promise<void> {
     const { modules } = this.#tenancy;
     if (modules === undefined) return;
     const { jobs } = modules;

@@ -27,7 +27,7 @@ import { chainBlockMs, planOf, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
-import type { Family, StepOf } from './steps.ts';
+import type { Family, FamilyStep } from './steps.ts';
 import { Tenancy } from './tenancy.ts';
 import { TokenClient } from './token-client.ts';
 import { TreasuryClient } from './treasury-client.ts';
@@ -170,22 +170,22 @@ function take(
   const operator = tenancy.operators[at % tenancy.operators.length]!;
   switch (family) {
     case 'money':
-      return new MoneyClient(tenancy, operator, draw, others).step(step as StepOf<'money'>);
+      return new MoneyClient(tenancy, operator, draw, others).step(step as FamilyStep<'money'>);
     case 'hooks':
-      return new HookClient(tenancy, operator, draw).step(step as StepOf<'hooks'>);
+      return new HookClient(tenancy, operator, draw).step(step as FamilyStep<'hooks'>);
     case 'signing':
-      return new SigningClient(tenancy, operator, draw).step(step as StepOf<'signing'>);
+      return new SigningClient(tenancy, operator, draw).step(step as FamilyStep<'signing'>);
     case 'tokens':
-      return new TokenClient(tenancy, operator, draw).step(step as StepOf<'tokens'>);
+      return new TokenClient(tenancy, operator, draw).step(step as FamilyStep<'tokens'>);
     case 'treasury':
-      return new TreasuryClient(tenancy, operator, draw).step(step as StepOf<'treasury'>);
+      return new TreasuryClient(tenancy, operator, draw).step(step as FamilyStep<'treasury'>);
     case 'vaults':
-      return new VaultClient(tenancy, operator, draw).step(step as StepOf<'vaults'>);
+      return new VaultClient(tenancy, operator, draw).step(step as FamilyStep<'vaults'>);
     case 'access':
-      return new AccessClient(tenancy, operator, draw).step(step as StepOf<'access'>);
+      return new AccessClient(tenancy, operator, draw).step(step as FamilyStep<'access'>);
     case 'connections':
-      return new ConnectionClient(tenancy, operator, draw).step(step as StepOf<'connections'>);
+      return new ConnectionClient(tenancy, operator, draw).step(step as FamilyStep<'connections'>);
     case 'recon':
-      return new ReconClient(tenancy, operator, draw).step(step as StepOf<'recon'>);
+      return new ReconClient(tenancy, operator, draw).step(step as FamilyStep<'recon'>);
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
-import type { Call } from './operator.ts';
+import type { AnsweredRequest } from './operator.ts';
 
 const createPath = /^\/v1\/wallets\/wal_[^/]+\/transaction-intents$/;
 /** Events after which any score may be another one. A plan's exchange changes the balances of several wallets. */
@@ -18,7 +18,7 @@ export class Scores {
   readonly #touched = new Map<string, number>();
   #touchedAll = 0;
 
-  constructor(calls: readonly Call[]) {
+  constructor(calls: readonly AnsweredRequest[]) {
     for (const { method, target, status, isReplay, body, span } of calls) {
       if (method === 'POST' && status === 201 && !isReplay && createPath.test(target))
         this.#from.set(body.id, span.from);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import { networks, type Tenancy } from './tenancy.ts';
 
 const keysMax = 2;
@@ -23,7 +23,7 @@ export class SigningClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'signing'>): Promise<void> {
+  async step(step: FamilyStep<'signing'>): Promise<void> {
     const { keys, asked } = this.#tenancy.signing;
     switch (step) {
       case 'dkg':

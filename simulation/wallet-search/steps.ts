@@ -30,4 +30,4 @@ export const families = {
   recon: ['recon', 'recon_cancel', 'drift', 'resolve'],
 } as const;
 export type Family = keyof typeof families;
-export type StepOf<F extends Family> = (typeof families)[F][number];
+export type FamilyStep<F extends Family> = (typeof families)[F][number];

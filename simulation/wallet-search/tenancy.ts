@@ -10,7 +10,7 @@ import type { DryRun } from '../service/invariants/dry-runs.ts';
 import type { HookFacts } from '../service/invariants/hooks.ts';
 import type { Answers } from './answers.ts';
 import type { Landmarks } from './landmarks.ts';
-import { type Call, Operator, type Posted } from './operator.ts';
+import { type AnsweredRequest, Operator, type Posted } from './operator.ts';
 import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';
 import type { RiskTerms } from './risk.ts';
 
@@ -34,7 +34,7 @@ export interface OwnWallet {
 }
 
 /** A version of a policy, or of a list, created between these two times. */
-export interface Versioned<T> {
+export interface MadeVersion<T> {
   readonly id: string;
   readonly name: string;
   readonly version: number;
@@ -52,7 +52,7 @@ export interface ListTerms {
 }
 
 /** A requested transfer. */
-export interface Submitted {
+export interface RequestedTransfer {
   readonly key: string;
   readonly walletId: string;
   readonly initiator: string;
@@ -99,7 +99,7 @@ export interface StrategyFacts {
 }
 
 /** A key of the signing API, and its signatures. */
-export interface SigningFacts {
+export interface SigningKeyFacts {
   readonly keys: string[];
   /** Sessions that wait for a human. */
   readonly waiting: { readonly session: string; readonly token: string; readonly why: string }[];
@@ -118,7 +118,7 @@ export interface TenancyDeps {
 }
 
 /** A tenant's initial resources: wallets at each provider, and access to the modules. */
-export interface Holdings {
+export interface InitialHoldings {
   readonly providers: readonly string[];
   readonly wallets: number;
   readonly hasModules: boolean;
@@ -134,18 +134,18 @@ export class Tenancy {
   /** The first submits, the others also approve. */
   readonly operators: Operator[] = [];
   readonly wallets: OwnWallet[] = [];
-  readonly policies: Versioned<PolicyTerms>[] = [];
-  readonly lists: Versioned<ListTerms>[] = [];
+  readonly policies: MadeVersion<PolicyTerms>[] = [];
+  readonly lists: MadeVersion<ListTerms>[] = [];
   /** The condition of each risk rule that was made, by name. */
   readonly riskRules = new Map<string, RiskTerms>();
   readonly dryRuns: DryRun[] = [];
   /** The policy that a transfer named itself, by its key. */
   readonly namedPolicies = new Map<string, string>();
   /** Every call about a wallet or intent that has an answer. */
-  readonly calls: Call[] = [];
+  readonly calls: AnsweredRequest[] = [];
   readonly hooks: HookFacts[] = [];
   readonly streams: FollowedStream[] = [];
-  readonly submitted: Submitted[] = [];
+  readonly submitted: RequestedTransfer[] = [];
   /** Known only to this tenant's callers; none may appear in clear elsewhere. */
   readonly secrets: string[] = [];
   readonly posts: Posted[] = [];
@@ -160,7 +160,7 @@ export class Tenancy {
   readonly credentials = new Map<string, object>();
   /** undefined: it uses none. */
   modules: ModuleFacts | undefined;
-  readonly signing: SigningFacts = { keys: [], waiting: [], asked: new Map() };
+  readonly signing: SigningKeyFacts = { keys: [], waiting: [], asked: new Map() };
   /** The largest difference of two processes' clocks. */
   readonly clocksOffMs: number;
   #keys = 0;
@@ -188,7 +188,7 @@ export class Tenancy {
     return `${label}-${this.#keys}`;
   }
 
-  async open(draw: Draw, { providers, wallets: walletCount, hasModules }: Holdings): Promise<void> {
+  async open(draw: Draw, { providers, wallets: walletCount, hasModules }: InitialHoldings): Promise<void> {
     const { world, name: tenant } = this;
     for (const role of ['owner', 'first', 'second', 'third']) this.operators.push((await this.hire(role)).operator);
     const { owner } = this;

@@ -1,7 +1,7 @@
 /** The states of one resource, by place in its tenant's event log: a call may have seen the states of its span. */
 
 /** Sequences: of the last event before a call was sent, and of the last one when its answer had come. */
-export interface Span {
+export interface SequenceSpan {
   readonly from: number;
   readonly to: number;
 }
@@ -19,14 +19,14 @@ export class Timeline<T> {
   }
 
   /** Every state that a call of this span may have seen; empty: the resource did not exist. */
-  during({ from, to }: Span): readonly T[] {
+  during({ from, to }: SequenceSpan): readonly T[] {
     const next = this.#entries.findIndex(({ sequence }) => sequence > from);
     const first = next === -1 ? this.#entries.length : next;
     return this.#entries.filter(({ sequence }, at) => at >= first - 1 && sequence <= to).map(({ state }) => state);
   }
 
   /** Whether a state for which this holds began within the span. */
-  began({ from, to }: Span, holds: (state: T) => boolean): boolean {
+  began({ from, to }: SequenceSpan, holds: (state: T) => boolean): boolean {
     return this.#entries.some(({ sequence, state }) => sequence > from && sequence <= to && holds(state));
   }
 }

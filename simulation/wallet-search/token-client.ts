@@ -3,7 +3,7 @@
 import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import { type ModuleFacts, networks, type Tenancy } from './tenancy.ts';
 
 const tokensMax = 2;
@@ -29,7 +29,7 @@ export class TokenClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'tokens'>): Promise<void> {
+  async step(step: FamilyStep<'tokens'>): Promise<void> {
     const { modules } = this.#tenancy;
     if (modules === undefined || this.#wallets().length === 0) return;
     if (step === 'issue' || modules.tokens.length === 0) return this.#issue();

@@ -1,13 +1,13 @@
 /** The transfers of a random run: once, twice at a time, and two under one idempotency key. */
 
 import type { Draw } from '../cluster/draw.ts';
-import type { Answer } from '../service/client.ts';
+import type { ClientAnswer } from '../service/client.ts';
 import { decimal } from '../service/invariants/documented-ledger.ts';
 import { found } from '../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import { faultsOf, respelled } from './forms.ts';
 import type { Operator } from './operator.ts';
-import { namedPolicies, networks, type OwnWallet, type Submitted, type Tenancy } from './tenancy.ts';
+import { namedPolicies, networks, type OwnWallet, type RequestedTransfer, type Tenancy } from './tenancy.ts';
 
 /** Besides plain ones: refused, refused after the approval, mined and failed, unreachable three times, slow, risky. */
 const testAmounts = ['0.004221', '0.004222', '0.004421', '0.00441', '0.004403', '0.004408', '0.00477', '0.004799'];
@@ -112,9 +112,9 @@ export class TransferClient {
     key: string,
     { id: walletId }: OwnWallet,
     { actor: initiator, nowMs: answeredMs }: Operator,
-    body: Submitted['body'],
+    body: RequestedTransfer['body'],
     askedMs: number,
-    answer: Answer,
+    answer: ClientAnswer,
   ): string | undefined {
     const { status } = answer;
     if (status !== 201 && status !== 409 && status !== 422) {
@@ -176,6 +176,6 @@ function targetOf({ id }: OwnWallet): string {
 }
 
 /** null: nothing. */
-function madeBy({ status, body }: Answer): string | null {
+function madeBy({ status, body }: ClientAnswer): string | null {
   return status === 201 ? (body.id as string) : null;
 }

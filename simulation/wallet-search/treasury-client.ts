@@ -3,7 +3,7 @@
 import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import { networks, type StrategyFacts, type Tenancy } from './tenancy.ts';
 
 const strategiesMax = 2;
@@ -19,7 +19,7 @@ export class TreasuryClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'treasury'>): Promise<void> {
+  async step(step: FamilyStep<'treasury'>): Promise<void> {
     const { modules } = this.#tenancy;
     if (modules === undefined) return;
     if (step === 'market') return this.#market();

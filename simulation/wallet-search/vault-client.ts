@@ -4,7 +4,7 @@ import type { Draw } from '../cluster/draw.ts';
 import { found } from '../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { RuleAction } from './policies.ts';
-import type { StepOf } from './steps.ts';
+import type { FamilyStep } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';
 
 const vaultsMax = 3;
@@ -20,7 +20,7 @@ export class VaultClient {
     this.#draw = draw;
   }
 
-  async step(step: StepOf<'vaults'>): Promise<void> {
+  async step(step: FamilyStep<'vaults'>): Promise<void> {
     const { modules } = this.#tenancy;
     if (modules === undefined) return;
     const { vaults } = modules;

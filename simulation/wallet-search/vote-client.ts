@@ -18,7 +18,7 @@ export interface Voted {
   readonly version: number;
 }
 
-export type Decision = 'approve' | 'reject';
+export type VoteDecision = 'approve' | 'reject';
 
 export class VoteClient {
   readonly #tenancy: Tenancy;
@@ -44,7 +44,7 @@ export class VoteClient {
   }
 
   /** Unless it has no vote. */
-  async tryVote(walletId: string, intentId: string, decision: Decision): Promise<void> {
+  async tryVote(walletId: string, intentId: string, decision: VoteDecision): Promise<void> {
     const { body } = await this.#operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
     const intent = body as Voted;
     if (this.#mayVote(intent)) await this.vote(intent, decision);
@@ -53,7 +53,7 @@ export class VoteClient {
   /** It may vote: its vote counts, or the intent no longer waits. `expected`: only on this version; 0: on any. */
   async vote(
     { id, wallet_id: walletId }: Pick<Voted, 'id' | 'wallet_id'>,
-    decision: Decision,
+    decision: VoteDecision,
     expected = 0,
   ): Promise<void> {
     const target = `/v1/wallets/${walletId}/transaction-intents/${id}/approve`;

@@ -1,9 +1,9 @@
 /** What the banner says of keys: it warns of the public ones that it shows, and of none that it does not show. */
 import { expect, test } from 'vitest';
-import { bannerLines, type ReadyLine } from '../../cli/start/banner.ts';
+import { bannerLines, type ReadyLineFacts } from '../../cli/start/banner.ts';
 
 const plain = (text: string) => text;
-const ready: ReadyLine = {
+const ready: ReadyLineFacts = {
   event: 'ready',
   http: 'http://127.0.0.1:8080',
   grpc: '127.0.0.1:50051',
@@ -19,7 +19,7 @@ const ready: ReadyLine = {
   pids: {},
 };
 const key = { wallet_id: 'k', curve: 'ed25519', scheme: 'frost_ed25519', public_key: '00', addresses: {} } as const;
-const banner = (over: Partial<ReadyLine>) =>
+const banner = (over: Partial<ReadyLineFacts>) =>
   bannerLines({ ...ready, ...over }, 'Ctrl-C', { dim: plain, bold: plain, yellow: plain } as never).join('\n');
 
 test('a production cluster has no ready-made keys, and its banner says nothing of their seed', () => {

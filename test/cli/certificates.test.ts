@@ -7,7 +7,7 @@ import { run } from '../../cli/certificates.ts';
 import { ensureCertificates, issueFor, renewCertificates } from '../../cli/cluster-files/certificates.ts';
 import { ensureClusters } from '../../cli/cluster-files/clusters.ts';
 import { startWarnings } from '../../cli/cluster-files/start-warnings.ts';
-import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig } from '../../cli/role-configs.ts';
+import { apiServerTlsOf, coordinatorConfig, gatewayConfig, nodeConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { TestAuthority, validity } from '../support/certificates.ts';
 import { temporaryFolder } from './support/temporary.ts';
@@ -217,7 +217,7 @@ test('the files of a door belong together, and their faults are named', () => {
   const pair = authority.issue({ hosts: ['a.example'], usage: ['server'] });
   const cert = put('door.crt', pair.cert + authority.ca);
   const key = put('door.key', pair.key);
-  const door = (more: Record<string, string>) => doorTlsOf(settingsOf(folder, more));
+  const door = (more: Record<string, string>) => apiServerTlsOf(settingsOf(folder, more));
   expect(door({})).toBeUndefined();
   expect(door({ SIGNMESH_TLS_CERT: cert, SIGNMESH_TLS_KEY: key })).toEqual({
     cert: pair.cert + authority.ca,

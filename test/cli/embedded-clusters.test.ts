@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { ReadyLine } from '../../cli/start/banner.ts';
+import type { ReadyLineFacts } from '../../cli/start/banner.ts';
 import { StartFailed, UpProcess, upCommand } from '../../clients/testing/up-process.ts';
 import { loadScenario } from '../../scenarios/runner/load.ts';
 import { RestClient } from '../support/rest.ts';
@@ -20,7 +20,7 @@ function start(environment: NodeJS.ProcessEnv, ...options: string[]): UpProcess 
 }
 
 async function clustersOf(up: UpProcess) {
-  return ((await up.ready()) as unknown as ReadyLine).clusters;
+  return ((await up.ready()) as unknown as ReadyLineFacts).clusters;
 }
 
 test('takes --clusters, --nodes and --threshold, names its clusters, and keeps them in its state and its recording', async () => {

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { recipes, triggerTypes, untriggered } from '../../cli/events/recipes.ts';
-import { type Target, targetOf } from '../../cli/events/target.ts';
+import { type ServiceTarget, targetOf } from '../../cli/events/target.ts';
 import { type ListenOptions, listen, run as runListen } from '../../cli/listen.ts';
 import { run as runTrigger, trigger } from '../../cli/trigger.ts';
 import { RestClient } from '../support/rest.ts';
@@ -13,7 +13,7 @@ import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/sup
 import { temporaryFolder } from './support/temporary.ts';
 
 let cluster: BorrowedCluster;
-let target: Target;
+let target: ServiceTarget;
 let api: RestClient;
 beforeAll(async () => {
   cluster = await borrowCluster('together');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
-  keyKey,
+  keyRecordKey,
   overdueKey,
   sessionKey,
 } from '../../coordinator/contract/messages.ts';
@@ -258,8 +258,8 @@ test('records name their cluster; what another cluster wrote is none of ours, an
   expect(await registry.locate(tenant, 'earlier')).toBe(1);
   expect(await registry.session(tenant, made.sessionId)).toMatchObject({ epoch: 2, correlationId: 'c' });
   const own = await open(2);
-  expect(await own.load(keyKey(tenant, 'k'))).toEqual({ kind: 'key', key });
-  for (const name of [sessionKey(tenant, made.sessionId), keyKey(tenant, 'k')]) {
+  expect(await own.load(keyRecordKey(tenant, 'k'))).toEqual({ kind: 'key', key });
+  for (const name of [sessionKey(tenant, made.sessionId), keyRecordKey(tenant, 'k')]) {
     expect(await of(1).load(name)).toEqual({ kind: 'elsewhere', sessionId: '' });
   }
   expect(told).toEqual([]);
@@ -270,7 +270,7 @@ test('records name their cluster; what another cluster wrote is none of ours, an
     const fresh = await open(cluster);
     const session = await fresh.load(sessionKey(tenant, made.sessionId));
     expect(session?.kind).toBe(cluster === 1 ? 'tampered' : 'elsewhere');
-    expect((await fresh.load(keyKey(tenant, 'k')))?.kind).toBe(cluster === 1 ? 'tampered' : 'elsewhere');
+    expect((await fresh.load(keyRecordKey(tenant, 'k')))?.kind).toBe(cluster === 1 ? 'tampered' : 'elsewhere');
   }
   expect(told).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
 /** The actors that read sessions, and a call that its session's full mailbox refuses: message by message. */
 import { expect, test } from 'vitest';
-import { type FrontConfig, frontBehaviour } from '../../coordinator/call-router.ts';
+import { callRouterBehaviour, type FrontConfig } from '../../coordinator/call-router.ts';
 import type {
   CallFacts,
   CoordinatorEffect,
@@ -71,7 +71,7 @@ test('a name that no session has is read nowhere, and a page of no kind or of no
 });
 
 test('a call that finds the mailbox of its session full is answered', () => {
-  const front = frontBehaviour({} as FrontConfig);
+  const front = callRouterBehaviour({} as FrontConfig);
   const undelivered = (message: LocalMessage) =>
     front.receive(
       null,

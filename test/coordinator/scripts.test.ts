@@ -11,7 +11,7 @@ const sessionKey = `${prefix}session:s1`;
 const guardKey = `${prefix}intent:i`;
 const openKey = `${prefix}open:k`;
 const closedKey = `${prefix}closed:k`;
-const keyKey = `${prefix}key:k`;
+const keyRecordKey = `${prefix}key:k`;
 const keyRecord = (scheme: string) => `${'m'.repeat(22)}{"scheme":"${scheme}"}`;
 const session = (epoch: number, checkpointId = `c${epoch}`, state: number = ACCEPTED) => ({
   ...{ epoch, state, reasonCode: '', message: '', checkpointId, checkpointMs: at, expiresMs: at + 1_000 },
@@ -89,8 +89,8 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
       ['another session of this id', () => script.redis.hset(sessionKey, 'checkpointId', 'x'), {}, 'SESSION_EXISTS'],
       ['a closed key', () => script.redis.set(closedKey, 1), {}, 'KEY_CLOSED'],
       ['a key that is gone', async () => undefined, toKey('a'), 'KEY_BOUND'],
-      ['a key bound to another scheme', () => script.redis.set(keyKey, keyRecord('b')), toKey('a'), 'KEY_BOUND'],
-      ['a key that cannot be read', () => script.redis.set(keyKey, 'broken'), toKey('a'), 'KEY_BOUND'],
+      ['a key bound to another scheme', () => script.redis.set(keyRecordKey, keyRecord('b')), toKey('a'), 'KEY_BOUND'],
+      ['a key that cannot be read', () => script.redis.set(keyRecordKey, 'broken'), toKey('a'), 'KEY_BOUND'],
     ])('%s is refused, and nothing has changed', async (_, arrange, more, code) => {
       await script.redis.set(keys.fenceKey, 5);
       await arrange();
@@ -157,9 +157,9 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
         ['s1', ''],
         ['s2', 'a'],
       ] as const) {
-        await script.redis.set(keyKey, keyRecord(scheme));
+        await script.redis.set(keyRecordKey, keyRecord(scheme));
         expect(await write(create({ sessionId, guard: '', change: '', ...toKey('a') }))).toEqual([['OK']]);
-        expect(await script.redis.get(keyKey)).toBe(keyRecord('a'));
+        expect(await script.redis.get(keyRecordKey)).toBe(keyRecord('a'));
       }
     });
   });
@@ -184,7 +184,7 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
     test('is written with the key that it made', async () => {
       await stand();
       expect(await write(update({ keyId: 'k', keyRecord: 'made' }))).toEqual([['OK']]);
-      expect(await script.redis.get(keyKey)).toBe('made');
+      expect(await script.redis.get(keyRecordKey)).toBe('made');
     });
 
     test.each<[string, () => Promise<unknown>, object, string]>([
@@ -194,7 +194,7 @@ describeScript('coordinator/store/write-sessions.lua', (script) => {
       ['a session that is gone', () => script.redis.del(sessionKey), {}, 'EPOCH'],
       ['a closed key, to continue', () => script.redis.set(closedKey, 1), { change: 'goesOn' }, 'KEY_CLOSED'],
       ['a closed key, to complete', () => script.redis.set(closedKey, 1), { change: 'completes' }, 'KEY_CLOSED'],
-      ['a key bound to another scheme', () => script.redis.set(keyKey, keyRecord('b')), toKey('a'), 'KEY_BOUND'],
+      ['a key bound to another scheme', () => script.redis.set(keyRecordKey, keyRecord('b')), toKey('a'), 'KEY_BOUND'],
     ])('%s is refused, and nothing has changed', async (_, arrange, more, code) => {
       await stand();
       await arrange();
@@ -355,15 +355,15 @@ describeScript(
   'coordinator/store/session-record.lua',
   (script) => {
     test('a key is bound to one scheme; one that is gone or unreadable is bound to none', async () => {
-      const free = async (scheme: string) => (await script.call({ key: keyKey }, { scheme })) === 'FREE';
-      const stand = (text: string) => script.redis.set(keyKey, text);
+      const free = async (scheme: string) => (await script.call({ key: keyRecordKey }, { scheme })) === 'FREE';
+      const stand = (text: string) => script.redis.set(keyRecordKey, text);
       expect(await free('a')).toBe(false);
       await stand(keyRecord(''));
       expect(await free('a')).toBe(true);
       await stand(keyRecord('a'));
       expect([await free('a'), await free('b')]).toEqual([true, false]);
       await stand('unreadable');
-      expect(await script.call({ key: keyKey }, { scheme: 'a' })).toEqual(['KEY_BOUND', ['unreadable']]);
+      expect(await script.call({ key: keyRecordKey }, { scheme: 'a' })).toEqual(['KEY_BOUND', ['unreadable']]);
     });
   },
   { body: "-- @keys key\n-- @args scheme\nreturn bound_otherwise(key, scheme) or 'FREE'" },

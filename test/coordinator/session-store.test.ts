@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
-  keyKey,
+  keyRecordKey,
   openSessionsKey,
   overdueKey,
   sessionKey,
@@ -197,7 +197,7 @@ describe.each([
     expect(await load(one)).toEqual(stored(one));
     expect(await store.load(sessionKey(tenant, 'none'))).toBeUndefined();
     expect(await store.load(sessionKey('tn_other', one.sessionId))).toBeUndefined();
-    expect(await store.load(keyKey(tenant, one.sessionId))).toBeUndefined();
+    expect(await store.load(keyRecordKey(tenant, one.sessionId))).toBeUndefined();
   });
 
   test('lists sessions page by page, newest first, with their last change', async () => {
@@ -334,7 +334,7 @@ describe.each([
       exposed: false,
       createdMs: nowMs,
     };
-    const at = keyKey(tenant, key.keyId);
+    const at = keyRecordKey(tenant, key.keyId);
     expect(await store.write(update({ ...advance(one, completed, moment), epoch: 9 }, key))).toEqual(
       conflict('EPOCH', one),
     );
@@ -385,7 +385,7 @@ describe.each([
       const won = outcomes.findIndex(({ kind }) => kind === 'written');
       const winner = [mock, frost][won]!;
       expect(outcomes[1 - won]).toEqual(refused(winner));
-      expect(await store.load(keyKey(tenant, key.keyId))).toEqual({ kind: 'key', key: winner });
+      expect(await store.load(keyRecordKey(tenant, key.keyId))).toEqual({ kind: 'key', key: winner });
       expect(await load(ones[won]!)).toEqual(stored(ones[won]!));
       expect(await load(ones[1 - won]!)).toBeUndefined();
       // The intent of the one that was refused is free, and the same scheme may bind again.
@@ -398,7 +398,7 @@ describe.each([
       const one = session();
       await store.write(create(one));
       expect(await store.write({ ...update(progress(one, moment, {})), binds: frost })).toEqual(written);
-      expect(await store.load(keyKey(tenant, key.keyId))).toEqual({ kind: 'key', key: frost });
+      expect(await store.load(keyRecordKey(tenant, key.keyId))).toEqual({ kind: 'key', key: frost });
       const other = session();
       await store.write(create(other));
       expect(await store.write({ ...update(progress(other, moment, {})), binds: mock })).toEqual(refused(frost));

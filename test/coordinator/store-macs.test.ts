@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
-  keyKey,
+  keyRecordKey,
   sessionKey,
   sessionPageKey,
 } from '../../coordinator/contract/messages.ts';
@@ -227,14 +227,14 @@ describe('a key', () => {
     await freshRedis();
     await redis.del(at);
     await redis.lpush(at, 'x');
-    expect(await store.load(keyKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
+    expect(await store.load(keyRecordKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
     // The key generation of this name is still found.
     expect(await new RedisClusters(redis).locate(tenant, 'k')).toBe(1);
   });
 
   test('is read as it was written, and not when a byte of it was changed', async () => {
     await freshRedis();
-    expect(await store.load(keyKey(tenant, 'k'))).toMatchObject({ kind: 'key', key: { keyId: 'k' } });
+    expect(await store.load(keyRecordKey(tenant, 'k'))).toMatchObject({ kind: 'key', key: { keyId: 'k' } });
     const right = (await redis.get(at))!;
     const json = right.slice(22);
     for (const wrong of [
@@ -248,14 +248,14 @@ describe('a key', () => {
       expect(wrong).not.toBe(right);
       await redis.set(at, wrong);
       store = await open();
-      expect(await store.load(keyKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
+      expect(await store.load(keyRecordKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
     }
   });
 
   test('does not pass for another', async () => {
     await freshRedis();
     await redis.copy(`${prefix}key:k2`, at, 'REPLACE');
-    expect(await store.load(keyKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
+    expect(await store.load(keyRecordKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
   });
 });
 
@@ -263,7 +263,7 @@ test('neither is believed by the coordinator of another cluster, or with another
   await freshRedis();
   for (const stranger of [await open(new Uint8Array(32).fill(8)), await open(undefined, 'c2')]) {
     expect(await stranger.load(sessionKey(tenant, sessionId))).toEqual({ kind: 'tampered' });
-    expect(await stranger.load(keyKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
+    expect(await stranger.load(keyRecordKey(tenant, 'k'))).toEqual({ kind: 'tampered' });
   }
 });
 

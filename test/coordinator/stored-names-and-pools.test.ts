@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { depth, forgotten, noNoncePools, put, shortage, take } from '../../coordinator/cluster/nonce-commitments.ts';
 import { isSuspect, restarted, type Suspects, suspect, suspectNodes } from '../../coordinator/cluster/suspects.ts';
-import { type DrawnNonce, keyKey, sessionKey } from '../../coordinator/contract/messages.ts';
+import { type DrawnNonce, keyRecordKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { keyText, redisKeys, storeMacs, writeArguments } from '../../coordinator/store/layout.ts';
 
@@ -92,19 +92,19 @@ describe('a stored record', () => {
     ] as const) {
       await redis.set(redisKeys.key(tenant, id), keyText(key, macs, 1));
     }
-    expect(await store.load(keyKey('acme', 'k_1'))).toEqual({ kind: 'key', key });
-    expect(await store.load(keyKey('acme', 'k_2'))).toEqual({ kind: 'tampered' });
-    expect(await store.load(keyKey('other', 'k_1'))).toEqual({ kind: 'tampered' });
-    expect(told).toEqual([keyKey('acme', 'k_2'), keyKey('other', 'k_1')]);
+    expect(await store.load(keyRecordKey('acme', 'k_1'))).toEqual({ kind: 'key', key });
+    expect(await store.load(keyRecordKey('acme', 'k_2'))).toEqual({ kind: 'tampered' });
+    expect(await store.load(keyRecordKey('other', 'k_1'))).toEqual({ kind: 'tampered' });
+    expect(told).toEqual([keyRecordKey('acme', 'k_2'), keyRecordKey('other', 'k_1')]);
   });
 
   test('that another cluster wrote is that cluster’s where it says so, and counts as tampered with where it does not', async () => {
     const { redis, store } = open();
     await redis.set(redisKeys.key('acme', 'k_1'), keyText(key, storeMacs(resumeKey, 'cl_2'), 2));
-    expect(await store.load(keyKey('acme', 'k_1'))).toEqual({ kind: 'elsewhere', sessionId: '' });
+    expect(await store.load(keyRecordKey('acme', 'k_1'))).toEqual({ kind: 'elsewhere', sessionId: '' });
     for (const strange of [storeMacs(new Uint8Array(32), 'cl_1'), storeMacs(resumeKey, 'cl_2')]) {
       await redis.set(redisKeys.key('acme', 'k_1'), keyText(key, strange, 1));
-      expect(await store.load(keyKey('acme', 'k_1'))).toEqual({ kind: 'tampered' });
+      expect(await store.load(keyRecordKey('acme', 'k_1'))).toEqual({ kind: 'tampered' });
     }
   });
 

@@ -1,7 +1,7 @@
 /** Keys that are named by wallets: who may make and use them, and that a closed one signs nothing any more. */
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { frontBehaviour } from '../../coordinator/call-router.ts';
+import { callRouterBehaviour } from '../../coordinator/call-router.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -134,7 +134,7 @@ describe('a key that is named by a wallet', () => {
 });
 
 test('calls that do not come from a gateway are dropped', () => {
-  const front = frontBehaviour({ resumeKey: new Uint8Array(32), sandbox: true });
+  const front = callRouterBehaviour({ resumeKey: new Uint8Array(32), sandbox: true });
   const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
   const value = create(CallSchema, { callId: 1n, walletService: true, request: { case: 'initiateDkg', value: {} } });
   const message = { tenant, session: '', attempt: 0, body: { case: 'call', value } } as const;

@@ -134,7 +134,7 @@ async function ofServe(request: PlainRequest): Promise<Answer> {
 /** Of the connection, not of the answer. */
 const hops = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
 
-async function ofDoor({ method, target, headers = {}, body }: PlainRequest): Promise<Answer> {
+async function ofApiServer({ method, target, headers = {}, body }: PlainRequest): Promise<Answer> {
   const payload = typeof body === 'string' ? body : body && Buffer.from(body);
   const asked = { method: method as 'GET', url: target, headers, ...(payload !== undefined && { payload }) };
   const answer = await injected.gateway.http.inject({ ...asked, payloadAsStream: true });
@@ -159,7 +159,7 @@ const statuses = new Map<number, number>();
 async function same(request: PlainRequest): Promise<Answer> {
   requests += 1;
   const numbered = { ...request, headers: { 'x-request-id': `request-${requests}`, ...request.headers } };
-  const [one, other] = [await ofServe(numbered), await ofDoor(numbered)];
+  const [one, other] = [await ofServe(numbered), await ofApiServer(numbered)];
   expect(one, `${request.method} ${request.target} ${JSON.stringify(request.headers)} ${request.body}`).toEqual(other);
   statuses.set(one.status, (statuses.get(one.status) ?? 0) + 1);
   return one;

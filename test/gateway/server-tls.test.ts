@@ -25,10 +25,10 @@ afterEach(async () => {
 });
 
 async function open(
-  doorTls: typeof tls | typeof mutual,
+  apiServerTls: typeof tls | typeof mutual,
   options = {},
 ): Promise<{ gateway: TestGateway; port: number }> {
-  const gateway = await openGateway({ tls: doorTls, ...options });
+  const gateway = await openGateway({ tls: apiServerTls, ...options });
   cleanUps.push(() => gateway.stop());
   await gateway.http.listen({ host: '127.0.0.1', port: 0 });
   return { gateway, port: (gateway.http.server.address() as AddressInfo).port };

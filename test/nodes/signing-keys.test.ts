@@ -4,7 +4,7 @@ import { dkgIdleMs } from '../../nodes/dkg/dkg-actor.ts';
 import { parseRecord } from '../../nodes/records/key-record.ts';
 import { isRecordName, vendorRecordKey, vendorRecordName } from '../../nodes/records/records.ts';
 import { bucketsCachedMax } from '../../nodes/signer/intent-memory.ts';
-import { PendingWrite } from '../../nodes/signer/pending-write.ts';
+import { PendingNodeWrite } from '../../nodes/signer/pending-write.ts';
 import { childrenMax, keysMax, SigningKeys } from '../../nodes/signer/signing-keys.ts';
 import { WaitingRequests, waitingBytesMax, waitingRequestsMax } from '../../nodes/signer/waiting-requests.ts';
 import { tellMs } from '../../nodes/vendor/messages.ts';
@@ -70,7 +70,7 @@ it('requests wait up to a size in bytes, over all keys', () => {
 });
 
 it('the last change of a record counts, and a deleted one is not an unknown one', () => {
-  const pending = new PendingWrite();
+  const pending = new PendingNodeWrite();
   expect(pending.isEmpty).toBe(true);
   const record = Uint8Array.of(1);
   pending.put('a', Uint8Array.of(0));

@@ -5,7 +5,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { frontBehaviour } from '../../coordinator/call-router.ts';
+import { callRouterBehaviour } from '../../coordinator/call-router.ts';
 import { CallErrorCode, CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { frameFieldsMax } from '../../proto/limits.ts';
@@ -64,7 +64,7 @@ describe('a request that does not decode', () => {
 
   test('is refused by name, and the answer carries the id of its call', () => {
     const [envelope] = decodeFrames(hostile(brokenTag));
-    const front = frontBehaviour({ resumeKey: new Uint8Array(32), sandbox: true });
+    const front = callRouterBehaviour({ resumeKey: new Uint8Array(32), sandbox: true });
     const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
     const { effects } = front.receive(null, { kind: 'message', ...envelope! }, context);
     const [reply] = effects;

@@ -2,7 +2,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
-import { frontBehaviour } from '../../coordinator/call-router.ts';
+import { callRouterBehaviour } from '../../coordinator/call-router.ts';
 import { clientHandshake, serverHandshake } from '../../core/actors/live/handshake.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
@@ -63,7 +63,7 @@ describe('a process of version 2', () => {
     const [envelope] = decodeFrames(callOfVersion2());
     const { body } = envelope!.message;
     expect(body).toMatchObject({ case: 'call', value: { callId: 7n, request: { case: undefined } } });
-    const front = frontBehaviour({ resumeKey: nonce(3), sandbox: true });
+    const front = callRouterBehaviour({ resumeKey: nonce(3), sandbox: true });
     const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
     const { from, message, trace } = envelope!;
     const { effects } = front.receive(null, { kind: 'message', from, message, trace }, context);

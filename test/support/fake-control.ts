@@ -15,7 +15,7 @@ import {
   ReceiptState,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import {
-  type ArmedFault,
+  type ArmedStatus,
   ControlError,
   type ControlFault,
   type ControlGives,
@@ -37,7 +37,7 @@ export class FakeControl implements SandboxControl {
   readonly asked: { readonly method: ControlMethod; readonly takes: unknown }[] = [];
   /** What the next question is refused with. */
   refusal: ControlFault | undefined;
-  faults: ArmedFault[] = [];
+  faults: ArmedStatus[] = [];
   snapshots: SnapshotStatus[] = [];
   frames: TranscriptFrame[] = [];
   events: RunEvent[] = [];
@@ -79,7 +79,7 @@ export class FakeControl implements SandboxControl {
       }
       const armedMs = Date.now();
       const expiresMs = armedMs + expiresInMs;
-      const made: ArmedFault = { id, fault, state: 'armed', triggerCount: 0, armedMs, endsMs: null, expiresMs };
+      const made: ArmedStatus = { id, fault, state: 'armed', triggerCount: 0, armedMs, endsMs: null, expiresMs };
       this.faults.push(made);
       return { fault: made };
     },

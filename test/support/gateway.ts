@@ -19,9 +19,9 @@ import { hashToken, newToken } from '../../gateway/auth/token-format.ts';
 import type { TokenRecord } from '../../gateway/auth/token-record.ts';
 import type { IssuedToken, TokenLookup, TokenRequest } from '../../gateway/auth/token-store.ts';
 import { type RpcListener, type RpcRequest, serveRpc } from '../../gateway/grpc/serve-rpc.ts';
-import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
+import { buildGrpc, type GrpcApiServer } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
-import type { DoorTls } from '../../gateway/http/server-tls.ts';
+import type { ApiServerTls } from '../../gateway/http/server-tls.ts';
 import { LoadControl, type LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import type { Serve } from '../../gateway/serve/contract.ts';
@@ -29,7 +29,7 @@ import { makeServe } from '../../gateway/serve/serve.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import { KeyedCalls } from '../../gateway/signing/keyed-calls.ts';
-import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
+import type { WalletStore } from '../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -132,7 +132,7 @@ export interface GatewayOptions {
   readonly inFlightMax?: number;
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
-  readonly tls?: DoorTls;
+  readonly tls?: ApiServerTls;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
   /** Those of another gateway, where several serve one tenant. */
@@ -141,9 +141,9 @@ export interface GatewayOptions {
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
   /** Where the signing API finds wallets. */
-  readonly wallets?: WalletReader;
+  readonly wallets?: WalletStore;
   /** REST routes beside the signing API, and where that finds their wallets. */
-  readonly rest?: (parts: GatewayParts) => NonNullable<HttpDeps['rest']> & { readonly wallets?: WalletReader };
+  readonly rest?: (parts: GatewayParts) => NonNullable<HttpDeps['rest']> & { readonly wallets?: WalletStore };
 }
 
 /** The one way in which tests open a gateway in their own process. */
@@ -215,7 +215,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(rest !== undefined && { rest }),
   };
   const http = await buildHttp(served);
-  let grpc: GrpcDoor | undefined;
+  let grpc: GrpcApiServer | undefined;
   let client: Client | undefined;
   const listenGrpc = (how: ServerCredentials) => {
     grpc = buildGrpc({ ...doors, loadRefusals: admission });

@@ -28,7 +28,7 @@ import type {
   VaultCluster,
 } from '../../wallets/companions/vaults/cluster.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../wallets/providers/port/port.ts';
-import type { ClusterSigner, Curve } from '../../wallets/providers/self-hosted/cluster-signer.ts';
+import type { ClusterSigner, SignerCurve } from '../../wallets/providers/self-hosted/cluster-signer.ts';
 import { FakeControl, FakeSessions } from './fake-control.ts';
 import { callJson, type JsonAnswer, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
 import type { LogLine } from './log.ts';
@@ -44,13 +44,13 @@ export const noSessions: SessionReads = {
 };
 
 export class LocalSigner implements ClusterSigner {
-  readonly #curves = new Map<string, Curve>();
+  readonly #curves = new Map<string, SignerCurve>();
   readonly closed = new Set<string>();
   /** Signatures by what they were for. */
   readonly signed = new Map<string, string>();
   away = false;
 
-  async createKey(_meta: unknown, walletId: string, curve: Curve): Promise<Uint8Array> {
+  async createKey(_meta: unknown, walletId: string, curve: SignerCurve): Promise<Uint8Array> {
     this.#assertHere();
     this.#curves.set(walletId, curve);
     const secret = secretOf(walletId);

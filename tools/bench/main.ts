@@ -9,11 +9,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { exitCodes } from '../../cli/common/failure.ts';
-import type { Curve, Door } from '../../clients/load/calls/door.ts';
-import { grpcDoor } from '../../clients/load/calls/grpc.ts';
-import { restDoor } from '../../clients/load/calls/rest.ts';
+import { grpcCaller } from '../../clients/load/calls/grpc.ts';
+import { restCaller } from '../../clients/load/calls/rest.ts';
+import type { SigningCaller, SigningCurve } from '../../clients/load/calls/signing-caller.ts';
 import { cpuSeconds, memory, type Pids } from '../../clients/load/measure/processes.ts';
-import { type Evidence, type Key, verifyAll } from '../../clients/load/verdict/signatures.ts';
+import { type ClusterKey, type Evidence, verifyAll } from '../../clients/load/verdict/signatures.ts';
 import { makeKey, signOnce } from './cluster/ceremonies.ts';
 import { BenchCluster } from './cluster/cluster.ts';
 import { readProbes } from './cluster/probes.ts';
@@ -243,7 +243,7 @@ class Bench {
   readonly #options: BenchOptions;
   readonly #say: (line: string) => void;
   readonly #evidence: Evidence[] = [];
-  readonly #keys: Omit<Key, 'publicKey'>[] = [];
+  readonly #keys: Omit<ClusterKey, 'publicKey'>[] = [];
   #walletFaults: readonly string[] = [];
   readonly #redis: Redis;
 
@@ -326,7 +326,7 @@ class Bench {
   }
 
   async dkg(): Promise<void> {
-    const curves: Curve[] = this.#options.schemes.map((scheme) => signingSchemes[scheme]);
+    const curves: SigningCurve[] = this.#options.schemes.map((scheme) => signingSchemes[scheme]);
     for (const curve of curves) {
       for (const callers of dkgInFlight) {
         const door = await this.#open('rest', callers);
@@ -403,13 +403,13 @@ class Bench {
     return { holds, verdict, errors, healthAfter, lost, walletFaults };
   }
 
-  async #open(name: DoorName, callers: number): Promise<Door> {
+  async #open(name: DoorName, callers: number): Promise<SigningCaller> {
     const { httpUrl, grpcAddress, token, coordinatorUrl, dataDir } = this.#cluster;
     switch (name) {
       case 'rest':
-        return restDoor(httpUrl, token, callers);
+        return restCaller(httpUrl, token, callers);
       case 'grpc':
-        return grpcDoor(grpcAddress, token);
+        return grpcCaller(grpcAddress, token);
       case 'coordinator':
         return coordinatorDoor(coordinatorUrl, dataDir);
     }

@@ -27,14 +27,14 @@ export type ListReply = readonly [
     balances: readonly string[],
   ])[],
 ];
-export type StreamEntry = readonly [id: string, fields: readonly string[]];
+export type StreamReply = readonly [id: string, fields: readonly string[]];
 export type EventsReply = readonly [
   /** Or `tampered`, and the key. */
   more: number | 'tampered',
   done: number | string,
   floor: number,
   last: number,
-  entries: readonly StreamEntry[],
+  entries: readonly StreamReply[],
 ];
 export type BeginReply = readonly [kind: string, first: string, seed: string, startedMs: string];
 
@@ -165,7 +165,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 }
 
 /** The fields have the order in which `append_to` writes them. */
-export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
+export function eventOf([entryId, fields]: StreamReply): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
   const object = asWritten(value(0), () => documentOf<object>(value(10)));
   const balances = shownBalances(fields[2 * 11 + 1], value(0));

@@ -8,7 +8,7 @@ export interface RateLimit {
   readonly windowS: number;
 }
 
-export interface CallFailure {
+export interface LoadCallFailure {
   /** Its name in reports, e.g. "429 RATE_LIMITED", "UNAVAILABLE", "ECONNRESET". */
   readonly code: string;
   /** `none`: the service did nothing. `unknown`: it may have done all of it. */
@@ -19,19 +19,19 @@ export interface CallFailure {
   readonly retryAfterS?: number | undefined;
 }
 
-export class CallFailed extends Error {
+export class LoadCallFailed extends Error {
   override readonly name = 'CallFailed';
-  readonly failure: CallFailure;
+  readonly failure: LoadCallFailure;
 
-  constructor(failure: CallFailure, message: string = failure.code) {
+  constructor(failure: LoadCallFailure, message: string = failure.code) {
     super(message);
     this.failure = failure;
   }
 }
 
 /** The code of any thrown value: a system code, a CallFailed's code, or a bug's message. */
-export function failureOf(error: unknown): CallFailure {
-  if (error instanceof CallFailed) return error.failure;
+export function failureOf(error: unknown): LoadCallFailure {
+  if (error instanceof LoadCallFailed) return error.failure;
   const code = (error as { code?: unknown } | undefined)?.code;
   if (typeof code === 'string') return { code, effect: code === 'ECONNREFUSED' ? 'none' : 'unknown' };
   return { code: error instanceof Error ? error.message : String(error), effect: 'unknown' };

@@ -7,9 +7,9 @@ import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders }
 import { fromBinary } from '@bufbuild/protobuf';
 import { ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
-import { CallFailed, type CallFailure, rateLimitOf } from './call-failed.ts';
-import type { Door } from './door.ts';
-import { protobufDoor } from './messages.ts';
+import { LoadCallFailed, type LoadCallFailure, rateLimitOf } from './call-failed.ts';
+import { protobufCaller } from './messages.ts';
+import type { SigningCaller } from './signing-caller.ts';
 
 const service = '/svc.mesh.v1.MpcWalletService';
 const connections = 4;
@@ -29,7 +29,7 @@ const withoutEffect: ReadonlySet<string> = new Set([
   ...['UNIMPLEMENTED', 'RESOURCE_EXHAUSTED'],
 ]);
 
-export function grpcDoor(address: string, token: string): Door {
+export function grpcCaller(address: string, token: string): SigningCaller {
   const sessions: (ClientHttp2Session | undefined)[] = Array.from({ length: connections }, () => undefined);
   const fixed = {
     [constants.HTTP2_HEADER_METHOD]: 'POST',
@@ -54,7 +54,7 @@ export function grpcDoor(address: string, token: string): Door {
     return opened;
   }
 
-  return protobufDoor(
+  return protobufCaller(
     (rpc, request) => unary(session(), { ...fixed, [constants.HTTP2_HEADER_PATH]: `${service}/${rpc}` }, request),
     async () => {
       await Promise.all(sessions.map((each) => each && new Promise<void>((resolve) => each.close(resolve))));
@@ -86,9 +86,11 @@ function unary(session: ClientHttp2Session, headers: Record<string, string>, req
       const status = end['grpc-status'];
       const message = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
       if (status === '0' && message.length >= prefixBytes) resolve(message.subarray(prefixBytes));
-      else if (status === undefined) reject(broken ?? new CallFailed({ code: 'NO_ANSWER', effect: 'unknown' }));
+      else if (status === undefined) reject(broken ?? new LoadCallFailed({ code: 'NO_ANSWER', effect: 'unknown' }));
       else
-        reject(new CallFailed(failureOf(Number(status), { ...first, ...end }), `gRPC ${String(end['grpc-message'])}`));
+        reject(
+          new LoadCallFailed(failureOf(Number(status), { ...first, ...end }), `gRPC ${String(end['grpc-message'])}`),
+        );
     });
     const frame = Buffer.allocUnsafe(prefixBytes + request.length);
     frame[0] = 0;
@@ -98,7 +100,7 @@ function unary(session: ClientHttp2Session, headers: Record<string, string>, req
   });
 }
 
-function failureOf(status: number, metadata: IncomingHttpHeaders): CallFailure {
+function failureOf(status: number, metadata: IncomingHttpHeaders): LoadCallFailure {
   const name = statusNames[status] ?? String(status);
   const effect = withoutEffect.has(name) ? 'none' : 'unknown';
   if (name !== 'RESOURCE_EXHAUSTED') return { code: name, effect };

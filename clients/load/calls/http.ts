@@ -3,13 +3,13 @@
  * generator shares the machine with the measured service.
  */
 import { Pool } from 'undici';
-import { CallFailed, type CallFailure, isUsedUp, rateLimitOf } from './call-failed.ts';
+import { isUsedUp, LoadCallFailed, type LoadCallFailure, rateLimitOf } from './call-failed.ts';
 
 const answerWithinMs = 30_000;
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export interface HttpAnswer {
+export interface LoadHttpAnswer {
   readonly status: number;
   readonly text: string;
   /** Names in lower case. */
@@ -23,7 +23,7 @@ export interface HttpClient {
     path: string,
     body?: string,
     idempotencyKey?: string,
-  ): Promise<HttpAnswer>;
+  ): Promise<LoadHttpAnswer>;
   close(): Promise<void>;
 }
 
@@ -75,13 +75,13 @@ export function httpClient(url: string, token: string, connections: number): Htt
 }
 
 /** The JSON of an answer with this status. Throws CallFailed for any other. */
-export function answered<T>(answer: HttpAnswer, status: number): T {
+export function answered<T>(answer: LoadHttpAnswer, status: number): T {
   if (answer.status === status) return JSON.parse(answer.text) as T;
   const failure = httpFailure(answer);
-  throw new CallFailed(failure, `HTTP ${failure.code}: ${answer.text.slice(0, 300)}`);
+  throw new LoadCallFailed(failure, `HTTP ${failure.code}: ${answer.text.slice(0, 300)}`);
 }
 
-function httpFailure({ status, text, headers }: HttpAnswer): CallFailure {
+function httpFailure({ status, text, headers }: LoadHttpAnswer): LoadCallFailure {
   const header = (name: string) => (typeof headers[name] === 'string' ? headers[name] : undefined);
   const effect = status >= 400 && status < 500 && status !== 408 ? 'none' : 'unknown';
   if (status !== 429) return { code: `${status} ${errorCodeIn(text)}`.trim(), effect };

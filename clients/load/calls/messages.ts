@@ -14,9 +14,9 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { Answer, Door } from './door.ts';
+import type { SigningAnswer, SigningCaller } from './signing-caller.ts';
 
-export type RpcName =
+export type RpcMethod =
   | 'InitiateSigning'
   | 'SubmitSignatureShare'
   | 'InitiateDkg'
@@ -24,9 +24,9 @@ export type RpcName =
   | 'ResumeSession';
 
 /** Sends the bytes of a request; rejects when there is no response message. */
-export type Call = (rpc: RpcName, request: Uint8Array) => Promise<Uint8Array>;
+export type SendRpc = (rpc: RpcMethod, request: Uint8Array) => Promise<Uint8Array>;
 
-export function protobufDoor(call: Call, close: () => Promise<void>): Door {
+export function protobufCaller(call: SendRpc, close: () => Promise<void>): SigningCaller {
   return {
     async initiateSigning(transactionIntentId, walletId, messageHash) {
       const request = encode(InitiateSigningRequestSchema, { transactionIntentId, walletId, messageHash });
@@ -70,7 +70,7 @@ interface Answered {
   readonly checkpoint?: SessionCheckpoint | undefined;
 }
 
-function answerOf(sessionId: string, { receipt, checkpoint }: Answered): Answer {
+function answerOf(sessionId: string, { receipt, checkpoint }: Answered): SigningAnswer {
   return {
     sessionId,
     reasonCode: receipt?.reasonCode ?? '',

@@ -2,7 +2,7 @@
 import type { Health } from '../../client/generated-api.ts';
 import { type Client, createClient } from '../../client/index.ts';
 import { byProcess, type Pids } from '../measure/processes.ts';
-import type { Curve, Door } from './door.ts';
+import type { SigningCaller, SigningCurve } from './signing-caller.ts';
 
 const keyWithinMs = 60_000;
 const clockSlackMs = 60_000;
@@ -43,7 +43,7 @@ export class Service {
   }
 
   /** Makes a key for this run, and reads its public key. Throws when the service does not make it. */
-  async makeKey(door: Door, curve: Curve, sessionId: string): Promise<Uint8Array> {
+  async makeKey(door: SigningCaller, curve: SigningCurve, sessionId: string): Promise<Uint8Array> {
     const begun = await door.initiateDkg(sessionId, curve);
     if (begun.reasonCode !== 'SESSION_ACCEPTED') throw new Error(`a key for the load: InitiateDkg ${begun.reasonCode}`);
     const made = await door.exchangeShares(sessionId);

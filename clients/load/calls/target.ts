@@ -1,5 +1,5 @@
 /** The service under load. */
-export interface Target {
+export interface LoadTarget {
   /** Of the REST API, without a slash at the end. */
   readonly url: string;
   /** Of the gRPC API; undefined: unknown. */

@@ -1,8 +1,8 @@
 /** The arguments and options of `signmesh load`. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { apiNames } from '../calls/door.ts';
 import { isLoopback } from '../calls/service.ts';
-import type { Target } from '../calls/target.ts';
+import { apiNames } from '../calls/signing-caller.ts';
+import type { LoadTarget } from '../calls/target.ts';
 import { arrivalKinds, type LoadPlan, operationNames } from '../plan/plan.ts';
 import type { LoadReport } from '../report/results.ts';
 import type { PlanFlags } from './plan.ts';
@@ -20,7 +20,7 @@ export interface LoadFlags extends PlanFlags {
 }
 
 /** Throws WrongCall when the plan must not run against this target. */
-export function checkTarget({ url, grpc }: Target, plan: LoadPlan, flags: LoadFlags): void {
+export function checkTarget({ url, grpc }: LoadTarget, plan: LoadPlan, flags: LoadFlags): void {
   if (plan.api === 'grpc' && grpc === undefined) {
     throw new WrongCall('The gRPC address is not known: say --grpc, such as 127.0.0.1:50051.');
   }

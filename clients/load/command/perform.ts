@@ -2,7 +2,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
-import type { Target } from '../calls/target.ts';
+import type { LoadTarget } from '../calls/target.ts';
 import type { LoadPlan } from '../plan/plan.ts';
 import { compare } from '../report/baseline.ts';
 import { LiveView } from '../report/live.ts';
@@ -15,7 +15,7 @@ import { WrongCall } from './wrong-call.ts';
 /** Resolves with an exit code. Rejects when there is no service to load. */
 export async function performLoad(
   plan: LoadPlan,
-  target: Target,
+  target: LoadTarget,
   faults: readonly Fault[],
   flags: LoadFlags,
 ): Promise<number> {

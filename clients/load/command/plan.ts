@@ -1,6 +1,6 @@
 /** The plan of a load run from its command line. */
 import { dirname, isAbsolute, join } from 'node:path';
-import type { ApiName } from '../calls/door.ts';
+import type { ApiName } from '../calls/signing-caller.ts';
 import { loadPlan } from '../plan/file.ts';
 import { durationMs, planProblems } from '../plan/limits.ts';
 import { type ArrivalKind, type LoadPlan, type OperationName, operationNames, planDefaults } from '../plan/plan.ts';

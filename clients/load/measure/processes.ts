@@ -25,7 +25,7 @@ export function cpuSeconds(pids: Pids): Record<string, number> {
   });
 }
 
-export interface Memory {
+export interface MemoryUse {
   /** Resident bytes now, and their maximum. */
   readonly rss: number;
   readonly peak: number;
@@ -33,7 +33,7 @@ export interface Memory {
   readonly own: number;
 }
 
-export function memory(pids: Pids): Record<string, Memory> {
+export function memory(pids: Pids): Record<string, MemoryUse> {
   return mapPids(pids, (pid) => {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const kib = (name: string) => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0);

@@ -30,7 +30,7 @@ export interface StageFigures {
 }
 
 /** One second of the run, or several of a long one. Counts are of that time; latencies in milliseconds. */
-export interface Point {
+export interface LoadPoint {
   /** Since the load began. */
   readonly atMs: number;
   readonly sent: number;
@@ -88,7 +88,7 @@ class StageRecorder {
   }
 }
 
-export class Recorder {
+export class LoadRecorder {
   readonly #stages: readonly StageRecorder[];
   readonly #interval = new LatencyHistogram(2);
   #counts = { sent: 0, completed: 0, failed: 0, unsent: 0 };
@@ -141,7 +141,7 @@ export class Recorder {
   }
 
   /** The counts since the last point. */
-  point(atMs: number, inFlight: number): Point {
+  point(atMs: number, inFlight: number): LoadPoint {
     const latency = { p50: this.#interval.percentileMs(50), p99: this.#interval.percentileMs(99) };
     const point = { atMs, ...this.#counts, inFlight, ...latency };
     this.#counts = { sent: 0, completed: 0, failed: 0, unsent: 0 };

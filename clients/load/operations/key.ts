@@ -1,8 +1,8 @@
 /** Keys: InitiateDkg, then the whole round. Some of the keys sign afterwards. */
 import { createHash, randomBytes } from 'node:crypto';
 import { failureOf } from '../calls/call-failed.ts';
-import type { Answer, Door } from '../calls/door.ts';
 import type { Service } from '../calls/service.ts';
+import type { SigningAnswer, SigningCaller } from '../calls/signing-caller.ts';
 import { type Check, Faults } from '../verdict/check.ts';
 import { verifyAll } from '../verdict/signatures.ts';
 import { each, pause } from './at-once.ts';
@@ -12,16 +12,16 @@ const keysTried = 20;
 const settledAtOnce = 4;
 const settleEveryMs = 250;
 
-export function keyOperation(door: Door, service: Service, name: () => string): Operation {
+export function keyOperation(door: SigningCaller, service: Service, name: () => string): Operation {
   const faults = new Faults();
   const open = new Set<string>();
   const made: string[] = [];
 
-  const receipt = (call: string, { receiptId, sessionId }: Answer) => {
+  const receipt = (call: string, { receiptId, sessionId }: SigningAnswer) => {
     if (receiptId === '') faults.add(`${call} ${sessionId}: an answer without a receipt`);
   };
 
-  async function finish(sessionId: string, exchange: () => Promise<Answer>): Promise<void> {
+  async function finish(sessionId: string, exchange: () => Promise<SigningAnswer>): Promise<void> {
     const done = await exchange();
     receipt('ExchangeDkgShares', done);
     if (done.reasonCode !== 'DKG_COMPLETED') {

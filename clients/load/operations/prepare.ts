@@ -1,11 +1,11 @@
 /** Prepares the operations of a mix: the keys, wallets and receivers that they need exist when it resolves. */
 import { randomUUID } from 'node:crypto';
-import type { ApiName, Curve, Door } from '../calls/door.ts';
-import { grpcDoor } from '../calls/grpc.ts';
+import { grpcCaller } from '../calls/grpc.ts';
 import { httpClient } from '../calls/http.ts';
-import { restDoor } from '../calls/rest.ts';
+import { restCaller } from '../calls/rest.ts';
 import type { Service } from '../calls/service.ts';
-import type { Target } from '../calls/target.ts';
+import type { ApiName, SigningCaller, SigningCurve } from '../calls/signing-caller.ts';
+import type { LoadTarget } from '../calls/target.ts';
 import type { OperationName } from '../plan/plan.ts';
 import { keyOperation } from './key.ts';
 import type { Operation } from './operation.ts';
@@ -22,7 +22,7 @@ export interface Prepared {
 export async function prepare(
   names: readonly OperationName[],
   api: ApiName,
-  target: Target,
+  target: LoadTarget,
   service: Service,
   connections: number,
 ): Promise<Prepared> {
@@ -32,11 +32,11 @@ export async function prepare(
     serial += 1;
     return `load-${run}-${serial}`;
   };
-  const door: Door =
-    api === 'grpc' ? grpcDoor(target.grpc ?? '', target.token) : restDoor(target.url, target.token, connections);
+  const door: SigningCaller =
+    api === 'grpc' ? grpcCaller(target.grpc ?? '', target.token) : restCaller(target.url, target.token, connections);
   const { client } = service;
   const http = httpClient(target.url, target.token, connections);
-  const signer = async (curve: Curve) => {
+  const signer = async (curve: SigningCurve) => {
     const walletId = name();
     const publicKey = await service.makeKey(door, curve, walletId);
     return signOperation(door, { walletId, curve, publicKey }, name);

@@ -1,9 +1,9 @@
 /** Signatures: InitiateSigning, then SubmitSignatureShare of a live quorum. One intent and one message each. */
 import { createHash, randomBytes } from 'node:crypto';
 import { failureOf } from '../calls/call-failed.ts';
-import type { Door } from '../calls/door.ts';
-import { type OpenIntent, SigningRecord } from '../verdict/receipts.ts';
-import type { Key } from '../verdict/signatures.ts';
+import type { SigningCaller } from '../calls/signing-caller.ts';
+import { type OpenIntent, ReceiptChecks } from '../verdict/receipts.ts';
+import type { ClusterKey } from '../verdict/signatures.ts';
 import { each, pause } from './at-once.ts';
 import { type Observe, type Operation, Unexpected } from './operation.ts';
 
@@ -13,8 +13,8 @@ const settledAtOnce = 16;
 const settleEveryMs = 250;
 
 /** `name` makes every intent's name unique. The caller closes the door. */
-export function signOperation(door: Door, key: Key, name: () => string): Operation {
-  const record = new SigningRecord();
+export function signOperation(door: SigningCaller, key: ClusterKey, name: () => string): Operation {
+  const record = new ReceiptChecks();
 
   function fresh(): OpenIntent {
     const text = randomBytes(32);

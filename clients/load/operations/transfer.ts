@@ -7,7 +7,7 @@ import type { Client } from '../../client/index.ts';
 import { failureOf } from '../calls/call-failed.ts';
 import { followEvents } from '../calls/event-stream.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
-import type { Target } from '../calls/target.ts';
+import type { LoadTarget } from '../calls/target.ts';
 import { TransferRecord } from '../verdict/money.ts';
 import { each, pause } from './at-once.ts';
 import { type Observe, type Operation, Unexpected } from './operation.ts';
@@ -25,7 +25,7 @@ const settleEveryMs = 250;
 export async function transferOperation(
   http: HttpClient,
   client: Client,
-  target: Target,
+  target: LoadTarget,
   name: () => string,
 ): Promise<Operation> {
   const made = (await makeWallets(client, 'self_hosted', wallets)).map(({ id }) => id);

@@ -1,7 +1,7 @@
 /** Wallets of a run: made through the API, read and changed by its operations. */
 import type { Wallet } from '../../client/generated-api.ts';
 import type { Client } from '../../client/index.ts';
-import type { Balance } from '../verdict/money.ts';
+import type { ShownBalance } from '../verdict/money.ts';
 
 const evmNetwork = 'eip155:11155111';
 
@@ -19,8 +19,8 @@ export async function makeWallets(
   return made;
 }
 
-export async function balancesOf({ wallets }: Client, walletIds: readonly string[]): Promise<readonly Balance[]> {
-  const balances: Balance[] = [];
+export async function balancesOf({ wallets }: Client, walletIds: readonly string[]): Promise<readonly ShownBalance[]> {
+  const balances: ShownBalance[] = [];
   for (const walletId of walletIds) {
     const { assets } = await wallets.get(walletId);
     for (const { symbol, decimals, balance, pending } of assets) {

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Client } from '../../client/index.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
-import { WebhookRecord } from '../verdict/webhook-record.ts';
+import { WebhookChecks } from '../verdict/webhook-record.ts';
 import { pause } from './at-once.ts';
 import { type Observe, type Operation, Unexpected } from './operation.ts';
 import { makeWallets } from './wallets.ts';
@@ -21,7 +21,7 @@ interface ChangedWallet {
 }
 
 export async function webhookOperation(http: HttpClient, client: Client): Promise<Operation> {
-  const record = new WebhookRecord();
+  const record = new WebhookChecks();
   let secret = '';
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

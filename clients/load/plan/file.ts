@@ -1,11 +1,18 @@
 /** Reads a plan from a YAML file. It reports every problem with line, column, field and remedy (scenarios/runner/yaml-file.ts). */
 import Type, { type Static } from 'typebox';
 import { Closed, OneOf } from '../../../scenarios/faults/vocabulary/schema-kit.ts';
-import { explain, type Fault, type JsonSchema } from '../../../scenarios/runner/explain.ts';
+import { explain, type ScenarioSchema, type SchemaFault } from '../../../scenarios/runner/explain.ts';
 import { readYaml } from '../../../scenarios/runner/yaml-file.ts';
-import { apiNames } from '../calls/door.ts';
+import { apiNames } from '../calls/signing-caller.ts';
 import { durationMs, planProblems } from './limits.ts';
-import { arrivalKinds, type LoadPlan, type OperationName, operationNames, planDefaults, type Stage } from './plan.ts';
+import {
+  arrivalKinds,
+  type LoadPlan,
+  type LoadStage,
+  type OperationName,
+  operationNames,
+  planDefaults,
+} from './plan.ts';
 import { type ShapeWords, shapeOf } from './shapes.ts';
 import { parseThreshold } from './threshold.ts';
 
@@ -52,7 +59,7 @@ const words: ShapeWords = {
 /** Throws YamlError with every problem. `file`: its name in problems. */
 export function loadPlan(text: string, file: string): LoadPlan {
   const place = { file, kind: 'load plan', page: 'docs/load.md' };
-  const schema = PlanFile as unknown as JsonSchema;
+  const schema = PlanFile as unknown as ScenarioSchema;
   const value = readYaml(text, place, [
     (given) => explain(schema, given),
     (given) => partFaults(given as PlanFile),
@@ -62,9 +69,9 @@ export function loadPlan(text: string, file: string): LoadPlan {
 }
 
 /** Checks beyond the schema: durations, shapes of stages, thresholds. */
-function partFaults({ stages, thresholds = [], recover_within: within }: PlanFile): Fault[] {
-  const faults: Fault[] = [];
-  const add = (path: Fault['path'], message: string) => faults.push({ path, message, remedy: '' });
+function partFaults({ stages, thresholds = [], recover_within: within }: PlanFile): SchemaFault[] {
+  const faults: SchemaFault[] = [];
+  const add = (path: SchemaFault['path'], message: string) => faults.push({ path, message, remedy: '' });
   for (const [index, stage] of stages.entries()) {
     if (durationMs(stage.for) === undefined) add(['stages', index, 'for'], `${stage.for} is 0, or longer than a day`);
     const shape = shapeOf(saidOf(stage), words);
@@ -87,7 +94,7 @@ function planOf(file: PlanFile): LoadPlan {
     api: file.api ?? planDefaults.api,
     mix: new Map(operationNames.flatMap((name) => (file.mix[name] === undefined ? [] : [[name, file.mix[name]]]))),
     stages: file.stages.map(
-      (stage): Stage => ({
+      (stage): LoadStage => ({
         name: stage.stage,
         forMs: durationMs(stage.for)!,
         ...(shapeOf(saidOf(stage), words) as Exclude<ReturnType<typeof shapeOf>, string>),

@@ -1,5 +1,5 @@
 /** The limits of a plan, and durations as people write them. */
-import { endpointsOf, type LoadPlan, planLimits, type Stage } from './plan.ts';
+import { endpointsOf, type LoadPlan, type LoadStage, planLimits } from './plan.ts';
 import { expectedArrivals } from './schedule.ts';
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -56,7 +56,7 @@ export function planProblems(plan: LoadPlan): PlanProblem[] {
   return problems;
 }
 
-function ratesOf(stage: Stage): readonly number[] {
+function ratesOf(stage: LoadStage): readonly number[] {
   switch (stage.shape) {
     case 'closed':
       return [];

@@ -1,5 +1,5 @@
 /** The plan of a load run, as data: stages of arrivals, the mix of operations, and thresholds. Times are in milliseconds. */
-import type { ApiName } from '../calls/door.ts';
+import type { ApiName } from '../calls/signing-caller.ts';
 import type { Threshold } from './threshold.ts';
 
 /**
@@ -15,7 +15,7 @@ export type Shape =
   | { readonly shape: 'closed'; readonly callers: number };
 
 /** Rates are operations a second. */
-export type Stage = Shape & { readonly name: string; readonly forMs: number };
+export type LoadStage = Shape & { readonly name: string; readonly forMs: number };
 
 export const arrivalKinds = ['even', 'poisson'] as const;
 export type ArrivalKind = (typeof arrivalKinds)[number];
@@ -39,7 +39,7 @@ export interface LoadPlan {
   readonly api: ApiName;
   /** Weight of each operation, above 0. */
   readonly mix: ReadonlyMap<OperationName, number>;
-  readonly stages: readonly Stage[];
+  readonly stages: readonly LoadStage[];
   readonly arrivals: ArrivalKind;
   /** Draws the mix, and the random arrivals. */
   readonly seed: number;

@@ -6,9 +6,9 @@
  * of N. Even arrivals invert whole numbers; Poisson arrivals invert sums of exponential steps, which gives an inhomogeneous
  * Poisson process of that rate.
  */
-import type { ArrivalKind, Stage } from './plan.ts';
+import type { ArrivalKind, LoadStage } from './plan.ts';
 
-type OpenStage = Exclude<Stage, { readonly shape: 'closed' }>;
+type OpenStage = Exclude<LoadStage, { readonly shape: 'closed' }>;
 
 /** From rate `a` to rate `b`, in arrivals a millisecond. */
 interface Piece {

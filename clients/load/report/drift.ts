@@ -1,11 +1,11 @@
 /** Whether a soak stays flat: its first quarter against its last. */
-import type { Drift, SeriesPoint } from './results.ts';
+import type { SeriesPoint, StageDrift } from './results.ts';
 
 /** Fewer points are not enough. */
 const pointsMin = 8;
 
 /** Of the points of one stage; null: too few. */
-export function driftOf(points: readonly SeriesPoint[]): Drift | null {
+export function driftOf(points: readonly SeriesPoint[]): StageDrift | null {
   if (points.length < pointsMin) return null;
   const quarter = Math.floor(points.length / 4);
   const first = points.slice(0, quarter);

@@ -4,7 +4,7 @@ import type { SeriesPoint } from './results.ts';
 import { shapeText } from './text.ts';
 
 /** The content of the live view, each second. */
-export interface Progress {
+export interface LiveProgress {
   readonly stage: number;
   readonly atMs: number;
   readonly point: SeriesPoint;
@@ -15,7 +15,7 @@ export interface Progress {
 const plainEvery = 5;
 const errorsMax = 3;
 
-export interface Screen {
+export interface LiveScreen {
   readonly isTTY: boolean;
   /** Of a terminal: a longer line would wrap, and the lines above would be misplaced. */
   readonly columns: number;
@@ -23,17 +23,17 @@ export interface Screen {
 }
 
 export class LiveView {
-  readonly #screen: Screen;
+  readonly #screen: LiveScreen;
   readonly #plan: LoadPlan;
   #drawn = 0;
   #points = 0;
 
-  constructor(screen: Screen, plan: LoadPlan) {
+  constructor(screen: LiveScreen, plan: LoadPlan) {
     this.#screen = screen;
     this.#plan = plan;
   }
 
-  show(progress: Progress): void {
+  show(progress: LiveProgress): void {
     this.#points += 1;
     if (this.#screen.isTTY) this.#redraw(this.#lines(progress));
     else if (this.#points % plainEvery === 0) this.#screen.write(`${plainLine(progress, this.#stageName(progress))}\n`);
@@ -45,11 +45,11 @@ export class LiveView {
     this.#drawn = 0;
   }
 
-  #stageName({ stage }: Progress): string {
+  #stageName({ stage }: LiveProgress): string {
     return this.#plan.stages[stage]!.name;
   }
 
-  #lines({ stage, atMs, point, errors }: Progress): string[] {
+  #lines({ stage, atMs, point, errors }: LiveProgress): string[] {
     const shown = this.#plan.stages[stage]!;
     const failed = Object.entries(errors).sort(([, a], [, b]) => b - a);
     const more = failed.length > errorsMax ? `, and ${failed.length - errorsMax} other codes` : '';
@@ -77,7 +77,7 @@ export class LiveView {
   }
 }
 
-function plainLine({ atMs, point, errors }: Progress, stage: string): string {
+function plainLine({ atMs, point, errors }: LiveProgress, stage: string): string {
   const failed = Object.entries(errors).map(([code, count]) => ` ${count} × ${code}`);
   return (
     `${(atMs / 1000).toFixed(0)} s ${stage}: ${point.completed}/s, p50 ${point.p50.toFixed(1)} ms, ` +

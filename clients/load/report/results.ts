@@ -2,14 +2,14 @@
 import type { RateLimit } from '../calls/call-failed.ts';
 import type { Latency } from '../measure/histogram.ts';
 import type { ProcessFigures, ProcessPoint } from '../measure/monitor.ts';
-import type { Point, StageFigures } from '../measure/recorder.ts';
+import type { LoadPoint, StageFigures } from '../measure/recorder.ts';
 import type { SelfFigures } from '../measure/self.ts';
-import type { OperationName, Stage } from '../plan/plan.ts';
+import type { LoadStage, OperationName } from '../plan/plan.ts';
 import type { ThresholdResult } from '../plan/threshold.ts';
 import type { Check } from '../verdict/check.ts';
 
 export interface StageResult extends StageFigures {
-  readonly stage: Stage;
+  readonly stage: LoadStage;
   /** Since the load began. */
   readonly beganMs: number;
   readonly tookMs: number;
@@ -25,17 +25,17 @@ export interface StageResult extends StageFigures {
   /** CPU of the service's processes for each completed operation; null: unknown. */
   readonly cpuMsPerOperation: number | null;
   /** Of a soak; null: another stage, or too short. */
-  readonly drift: Drift | null;
+  readonly drift: StageDrift | null;
 }
 
 /** Medians of the first and the last quarter of a stage. */
-export interface Drift {
+export interface StageDrift {
   readonly p50: { readonly first: number; readonly last: number };
   readonly p99: { readonly first: number; readonly last: number };
   readonly serviceRssBytes: { readonly first: number; readonly last: number };
 }
 
-export interface SeriesPoint extends Point {
+export interface SeriesPoint extends LoadPoint {
   readonly processes: ProcessPoint;
   /** The part of the time in which the generator's event loop was not idle. */
   readonly generator: number;

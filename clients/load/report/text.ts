@@ -1,6 +1,6 @@
 /** The report as text for a terminal. */
 import type { Figures } from '../measure/recorder.ts';
-import type { Stage } from '../plan/plan.ts';
+import type { LoadStage } from '../plan/plan.ts';
 import { sumOf } from './measured.ts';
 import type { LoadReport, StageResult } from './results.ts';
 
@@ -56,7 +56,7 @@ export function textOf(report: LoadReport): string {
 }
 
 /** The arrivals of a stage, in words. */
-export function shapeText(stage: Stage): string {
+export function shapeText(stage: LoadStage): string {
   const seconds = `${stage.forMs / 1000} s`;
   switch (stage.shape) {
     case 'constant':

@@ -4,10 +4,10 @@
  * arrival, also when it ends later.
  */
 import { setMaxListeners } from 'node:events';
-import type { ArrivalKind, Stage } from '../plan/plan.ts';
+import type { ArrivalKind, LoadStage } from '../plan/plan.ts';
 import { arrivalTimes } from '../plan/schedule.ts';
 
-export interface Clock {
+export interface LoadClock {
   /** Monotonic. */
   nowMs(): number;
   /** Resolves at that time, or soon after the signal was aborted. */
@@ -17,22 +17,22 @@ export interface Clock {
 }
 
 /** Of a sent operation; both by the clock. */
-export interface Attempt {
+export interface SendTimes {
   /** The due time. Latency counts from here. */
   readonly intendedMs: number;
   readonly sentMs: number;
 }
 
 export interface DriveOptions {
-  readonly stage: Stage;
+  readonly stage: LoadStage;
   readonly arrivals: ArrivalKind;
   readonly random: () => number;
-  readonly clock: Clock;
+  readonly clock: LoadClock;
   readonly inFlight: InFlight;
   /** Aborted: it sends nothing more. */
   readonly signal: AbortSignal;
   /** Runs one operation. Resolves with whether it succeeded, and never rejects. */
-  readonly operate: (attempt: Attempt) => Promise<boolean>;
+  readonly operate: (attempt: SendTimes) => Promise<boolean>;
   readonly onUnsent: () => void;
 }
 
@@ -88,7 +88,10 @@ export async function drive(options: DriveOptions): Promise<void> {
   if (!signal.aborted && clock.nowMs() < endMs) await clock.sleep(endMs - clock.nowMs(), signal);
 }
 
-async function openStage(options: DriveOptions, stage: Exclude<Stage, { readonly shape: 'closed' }>): Promise<void> {
+async function openStage(
+  options: DriveOptions,
+  stage: Exclude<LoadStage, { readonly shape: 'closed' }>,
+): Promise<void> {
   const { arrivals, random, clock, inFlight, signal, operate, onUnsent } = options;
   const beganMs = clock.nowMs();
   let sends = 0;

@@ -1,10 +1,10 @@
 /** Draws operations of a mix, runs them, and records the result of each of their calls. */
 import { failureOf, type RateLimit } from '../calls/call-failed.ts';
-import type { Recorder } from '../measure/recorder.ts';
+import type { LoadRecorder } from '../measure/recorder.ts';
 import { type Observe, type Operation, Unexpected } from '../operations/operation.ts';
 import type { OperationName } from '../plan/plan.ts';
 import type { LimitHit } from '../report/results.ts';
-import type { Attempt, Clock } from './drive.ts';
+import type { LoadClock, SendTimes } from './drive.ts';
 
 export interface OperatorOptions {
   readonly operations: ReadonlyMap<OperationName, Operation>;
@@ -12,11 +12,11 @@ export interface OperatorOptions {
   readonly mix: ReadonlyMap<OperationName, number>;
   /** From 0 to below 1. */
   readonly random: () => number;
-  readonly recorder: Recorder;
-  readonly clock: Clock;
+  readonly recorder: LoadRecorder;
+  readonly clock: LoadClock;
 }
 
-export class Operator {
+export class LoadOperator {
   readonly #options: OperatorOptions;
   readonly #limits = new Map<string, { limit: RateLimit; refused: number }>();
 
@@ -30,7 +30,7 @@ export class Operator {
   }
 
   /** Resolves with whether the operation succeeded; never rejects. */
-  async operate(stage: number, { intendedMs, sentMs }: Attempt): Promise<boolean> {
+  async operate(stage: number, { intendedMs, sentMs }: SendTimes): Promise<boolean> {
     const { recorder, clock, operations } = this.#options;
     recorder.sent(stage, sentMs - intendedMs);
     const name = this.#draw();

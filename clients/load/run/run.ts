@@ -6,10 +6,10 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { Service } from '../calls/service.ts';
-import type { Target } from '../calls/target.ts';
+import type { LoadTarget } from '../calls/target.ts';
 import { LatencyHistogram } from '../measure/histogram.ts';
 import { ProcessMonitor } from '../measure/monitor.ts';
-import { Recorder } from '../measure/recorder.ts';
+import { LoadRecorder } from '../measure/recorder.ts';
 import { SelfMeter, saturation } from '../measure/self.ts';
 import type { Operation } from '../operations/operation.ts';
 import { prepare } from '../operations/prepare.ts';
@@ -17,24 +17,24 @@ import type { LoadPlan, OperationName } from '../plan/plan.ts';
 import { expectedArrivals, seeded } from '../plan/schedule.ts';
 import { evaluateThresholds } from '../plan/threshold.ts';
 import { driftOf } from '../report/drift.ts';
-import type { Progress } from '../report/live.ts';
+import type { LiveProgress } from '../report/live.ts';
 import { measured } from '../report/measured.ts';
 import type { LoadReport, SeriesPoint, StageResult } from '../report/results.ts';
 import { type Check, Faults } from '../verdict/check.ts';
-import { type Clock, drive, InFlight } from './drive.ts';
+import { drive, InFlight, type LoadClock } from './drive.ts';
 import { LoadFaults } from './faults.ts';
 import { liveClock } from './live-clock.ts';
-import { failureCode, Operator } from './operator.ts';
+import { failureCode, LoadOperator } from './operator.ts';
 import { recover } from './recovery.ts';
 
-export interface RunOptions {
+export interface LoadRunOptions {
   readonly plan: LoadPlan;
-  readonly target: Target;
+  readonly target: LoadTarget;
   /** Armed when the load begins, removed when it ends. */
   readonly faults: readonly Fault[];
   /** Aborted: the stages end, and the rest takes seconds. */
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: LiveProgress) => void;
   /** One line about the current part. */
   readonly say: (line: string) => void;
 }
@@ -53,7 +53,7 @@ const unloadedWithinMs = 10_000;
 /** Connections of the REST client: operations of open stages must not wait for a connection. */
 const connectionsMax = 2048;
 
-export async function runLoad(options: RunOptions): Promise<LoadReport> {
+export async function runLoad(options: LoadRunOptions): Promise<LoadReport> {
   const { plan, target, say } = options;
   const service = new Service(target.url, target.token);
   const health = await service.health();
@@ -69,13 +69,13 @@ export async function runLoad(options: RunOptions): Promise<LoadReport> {
 }
 
 class Run {
-  readonly #options: RunOptions;
+  readonly #options: LoadRunOptions;
   readonly #service: Service;
   readonly #operations: ReadonlyMap<OperationName, Operation>;
   readonly #version: string;
-  readonly #clock: Clock = liveClock;
-  readonly #recorder: Recorder;
-  readonly #operator: Operator;
+  readonly #clock: LoadClock = liveClock;
+  readonly #recorder: LoadRecorder;
+  readonly #operator: LoadOperator;
   readonly #inFlight: InFlight;
   readonly #self = new SelfMeter();
   readonly #monitor: ProcessMonitor;
@@ -85,7 +85,7 @@ class Run {
   #stage = 0;
 
   constructor(
-    options: RunOptions,
+    options: LoadRunOptions,
     service: Service,
     operations: ReadonlyMap<OperationName, Operation>,
     version: string,
@@ -94,12 +94,12 @@ class Run {
     this.#service = service;
     this.#operations = operations;
     this.#version = version;
-    this.#recorder = new Recorder(options.plan.stages.length);
+    this.#recorder = new LoadRecorder(options.plan.stages.length);
     this.#inFlight = new InFlight(options.plan.inFlightMax);
     this.#monitor = new ProcessMonitor(() => service.pids());
     this.#random = seeded(options.plan.seed);
     const { plan } = options;
-    this.#operator = new Operator({
+    this.#operator = new LoadOperator({
       operations,
       mix: plan.mix,
       random: this.#random,

@@ -5,7 +5,7 @@
 import { type Check, Faults } from './check.ts';
 
 /** A wallet's asset, as the service shows it; decimal numbers. */
-export interface Balance {
+export interface ShownBalance {
   readonly walletId: string;
   readonly asset: string;
   readonly decimals: number;
@@ -50,7 +50,7 @@ export class TransferRecord {
     return count;
   }
 
-  checks(before: readonly Balance[], after: readonly Balance[]): readonly Check[] {
+  checks(before: readonly ShownBalance[], after: readonly ShownBalance[]): readonly Check[] {
     const counts: Record<string, number> = {};
     for (const [intentId, { walletId, amount }] of this.#accepted) {
       const ended = this.#ended.get(intentId);
@@ -72,7 +72,11 @@ export class TransferRecord {
   }
 }
 
-function conserved(before: readonly Balance[], after: readonly Balance[], transfers: readonly EndedTransfer[]): Check {
+function conserved(
+  before: readonly ShownBalance[],
+  after: readonly ShownBalance[],
+  transfers: readonly EndedTransfer[],
+): Check {
   const faults = new Faults();
   for (const { walletId, asset, decimals, balance } of before) {
     const now = after.find((each) => each.walletId === walletId && each.asset === asset);

@@ -3,14 +3,14 @@
  * accepted ends with a receipt, and no intent has two signatures. signatures.ts verifies the signatures themselves, by libraries
  * that did not make them.
  */
-import type { Answer } from '../calls/door.ts';
+import type { SigningAnswer } from '../calls/signing-caller.ts';
 import { type Check, Faults } from './check.ts';
-import { type Evidence, type Key, type Verdict, verifyAll } from './signatures.ts';
+import { type ClusterKey, type Evidence, type SignatureVerdict, verifyAll } from './signatures.ts';
 
 /** An intent whose end the caller does not know yet. */
 export interface OpenIntent {
   readonly intentId: string;
-  readonly key: Key;
+  readonly key: ClusterKey;
   readonly text: Uint8Array;
   readonly message: Uint8Array;
 }
@@ -20,7 +20,7 @@ interface Ended {
   readonly signature: Uint8Array;
 }
 
-export class SigningRecord {
+export class ReceiptChecks {
   readonly #receipts = new Set<string>();
   readonly #receiptFaults = new Faults();
   readonly #intentFaults = new Faults();
@@ -36,7 +36,7 @@ export class SigningRecord {
   }
 
   /** Every answer of the signing API, in any order. */
-  answered(call: string, { receiptId, sessionId }: Answer): void {
+  answered(call: string, { receiptId, sessionId }: SigningAnswer): void {
     if (receiptId === '') this.#receiptFaults.add(`${call} ${sessionId}: an answer without a receipt`);
     else if (this.#receipts.has(receiptId)) this.#receiptFaults.add(`${call} ${sessionId}: ${receiptId} came twice`);
     else this.#receipts.add(receiptId);
@@ -98,7 +98,7 @@ export class SigningRecord {
   }
 }
 
-function signatureCheck({ signatures, verified, sampled, faults, seconds }: Verdict): Check {
+function signatureCheck({ signatures, verified, sampled, faults, seconds }: SignatureVerdict): Check {
   return {
     name: 'signatures',
     holds: verified === signatures && faults.length === 0,

@@ -6,19 +6,19 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import type { Curve } from '../calls/door.ts';
+import type { SigningCurve } from '../calls/signing-caller.ts';
 
 /** A key of the cluster. */
-export interface Key {
+export interface ClusterKey {
   readonly walletId: string;
-  readonly curve: Curve;
+  readonly curve: SigningCurve;
   /** Compressed. */
   readonly publicKey: Uint8Array;
 }
 
 /** A signature that a client got. */
 export interface Evidence {
-  readonly key: Key;
+  readonly key: ClusterKey;
   /** The text that the caller means to sign. */
   readonly text: Uint8Array;
   /** The service's input: for secp256k1 the text's SHA-256, for ed25519 the text. */
@@ -28,7 +28,7 @@ export interface Evidence {
   readonly recoveryId: number;
 }
 
-export interface Verdict {
+export interface SignatureVerdict {
   readonly signatures: number;
   readonly verified: number;
   /** @noble/curves verifies it too. */
@@ -41,9 +41,9 @@ export interface Verdict {
 const sampleSize = 50;
 const faultsMax = 10;
 
-export function verifyAll(evidence: readonly Evidence[]): Verdict {
+export function verifyAll(evidence: readonly Evidence[]): SignatureVerdict {
   const beganMs = performance.now();
-  const opensslKeys = new Map<Key, KeyObject>();
+  const opensslKeys = new Map<ClusterKey, KeyObject>();
   const sessions = new Set<string>();
   const noncePoints = new Set<string>();
   const faults: string[] = [];
@@ -92,7 +92,7 @@ const spkiPrefix = {
   secp256k1: '3036301006072a8648ce3d020106052b8104000a032200',
 } as const;
 
-function opensslKeyOf({ curve, publicKey }: Key): KeyObject {
+function opensslKeyOf({ curve, publicKey }: ClusterKey): KeyObject {
   const der = Buffer.concat([Buffer.from(spkiPrefix[curve], 'hex'), publicKey]);
   return createPublicKey({ key: der, format: 'der', type: 'spki' });
 }

@@ -4,7 +4,7 @@ import { type Check, Faults } from './check.ts';
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export class WebhookRecord {
+export class WebhookChecks {
   readonly #expected = new Map<string, () => void>();
   readonly #received = new Map<string, number>();
   readonly #open = new Set<string>();

@@ -3,7 +3,7 @@
  * All gates of a host share that delay. `probe` may measure more of it, e.g. one round trip to Redis.
  */
 import type { Cancel, Timers } from '../contract.ts';
-import { type GateOptions, type Work, WorkGate } from './work-gate.ts';
+import { type GateOptions, type GateWork, WorkGate } from './work-gate.ts';
 
 export interface GateHostOptions<K extends string> {
   readonly timers: Timers;
@@ -15,12 +15,12 @@ export interface GateHostOptions<K extends string> {
 }
 
 /** A place, or a wait for one. */
-export interface Place {
+export interface GatePlace {
   /** The work is over, or its caller has gone. Repeatable. */
   leave(): void;
 }
 
-interface Queued extends Work {
+interface Queued extends GateWork {
   readonly onStart: () => void;
   readonly onRefused: (retryAfterMs: number) => void;
 }
@@ -72,9 +72,14 @@ export class GateHost<K extends string> {
    * Calls one of the two, once, possibly before it returns; neither after `leave`. Work that starts gets the place that it
    * must leave at its end.
    */
-  enter(name: K, tenant: string, onStart: (place: Place) => void, onRefused: (retryAfterMs: number) => void): Place {
+  enter(
+    name: K,
+    tenant: string,
+    onStart: (place: GatePlace) => void,
+    onRefused: (retryAfterMs: number) => void,
+  ): GatePlace {
     const gate = this.#gates[name];
-    const place: Place = {
+    const place: GatePlace = {
       leave: () => {
         const wasWaiting = gate.waiting > 0;
         for (const next of gate.leave(work)) next.onStart();

@@ -47,7 +47,7 @@ export const gateDefaults: GateOptions = {
 };
 
 /** A piece of work, from its offer to its end. The gate alone writes its fields. */
-export interface Work {
+export interface GateWork {
   readonly tenant: string;
   state: 'new' | 'waiting' | 'inHand' | 'over';
   /** Since when it waits. */
@@ -77,7 +77,7 @@ const limitFall = 0.8;
 const limitRise = 0.5;
 const nothing: readonly never[] = Object.freeze([]);
 
-export class WorkGate<W extends Work> {
+export class WorkGate<W extends GateWork> {
   readonly #options: GateOptions;
   readonly #tenants = new Map<string, OfTenant<W>>();
   /** Those whose work waits, the next one to start first. */

@@ -19,7 +19,7 @@ const macBytes = 32;
 const signatureBytes = 64;
 
 /** An Ed25519 key pair; the private half does not leave the object. */
-export interface Identity {
+export interface LinkIdentity {
   /** 32 bytes. */
   readonly publicKey: Uint8Array;
   /** 64 bytes. */
@@ -31,7 +31,7 @@ const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** `seed`: 32 bytes, secret. Throws RangeError on another length. */
-export function identityFromSeed(seed: Uint8Array): Identity {
+export function identityFromSeed(seed: Uint8Array): LinkIdentity {
   if (seed.length !== keyBytes) throw new RangeError(`an identity seed has ${keyBytes} bytes`);
   const der = Buffer.concat([pkcs8Prefix, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
@@ -109,7 +109,7 @@ interface Proof {
   readonly signature: Uint8Array;
 }
 
-export function prove(side: Side, transcript: Uint8Array, joinSecret: Uint8Array, identity: Identity): Proof {
+export function prove(side: Side, transcript: Uint8Array, joinSecret: Uint8Array, identity: LinkIdentity): Proof {
   const message = proofMessage(side, transcript);
   return { joinMac: joinMacOf(joinSecret, message), signature: identity.sign(message) };
 }

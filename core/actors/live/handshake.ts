@@ -9,7 +9,7 @@
  * and never throws; a refusal never reveals which secret part failed.
  */
 import type { Address } from '../contract.ts';
-import { type Identity, nonceBytes, proofHolds, prove, transcriptDigest } from './handshake-crypto.ts';
+import { type LinkIdentity, nonceBytes, proofHolds, prove, transcriptDigest } from './handshake-crypto.ts';
 import type { Channel } from './link-tls.ts';
 import { type Challenge, type HandshakeCodec, type Hello, roleGateway, roleNode } from './wire-port.ts';
 
@@ -70,15 +70,17 @@ export interface ServerHandshakeConfig {
   readonly coordinatorBoot: string;
   /** Secret. */
   readonly joinSecret: Uint8Array;
-  readonly identity: Identity;
+  readonly identity: LinkIdentity;
   /** The roster's key for a role and id (0 for a gateway), or undefined. */
   readonly peerKey: (role: PeerRole, nodeId: number) => Uint8Array | undefined;
   /** The URI that the peer's certificate must hold, for links over TLS. */
   readonly certificateName?: (role: PeerRole, nodeId: number) => string | undefined;
 }
 
-export type Refusal = { readonly kind: 'refused'; readonly code: RefusalCode };
-export type HelloVerdict = { readonly kind: 'accepted'; readonly peer: Peer; readonly welcome: Uint8Array } | Refusal;
+export type HandshakeRefusal = { readonly kind: 'refused'; readonly code: RefusalCode };
+export type HelloVerdict =
+  | { readonly kind: 'accepted'; readonly peer: Peer; readonly welcome: Uint8Array }
+  | HandshakeRefusal;
 
 export interface ServerHandshake {
   /** The first message to the peer. */
@@ -152,7 +154,7 @@ export interface ClientHandshakeConfig {
   readonly clusterId: string;
   /** Secret. */
   readonly joinSecret: Uint8Array;
-  readonly identity: Identity;
+  readonly identity: LinkIdentity;
   readonly role: PeerRole;
   /** 1..n, or 0 for a gateway. */
   readonly nodeId: number;
@@ -238,7 +240,7 @@ export function encodeRefused(codec: HandshakeCodec, code: RefusalCode): Uint8Ar
   return codec.encodeHandshake({ case: 'refused', value: { code, message: refusalMessages[code] } });
 }
 
-function refused(code: RefusalCode): Refusal {
+function refused(code: RefusalCode): HandshakeRefusal {
   return { kind: 'refused', code };
 }
 

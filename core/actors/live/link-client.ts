@@ -34,13 +34,13 @@ export interface LinkClientOptions<M> {
   readonly log?: Log;
   readonly random?: RandomBytes;
   readonly limits?: Partial<LinkLimits>;
-  readonly backOff?: Partial<BackOff>;
+  readonly backOff?: Partial<LinkBackOff>;
   /** From the connection to the Welcome. 5,000. */
   readonly handshakeTimeoutMs?: number;
 }
 
 /** Waits between attempts, in milliseconds, each jittered to between half and all of itself. */
-export interface BackOff {
+export interface LinkBackOff {
   /** The first wait; doubled with every attempt. 50. */
   readonly minMs: number;
   /** 2,000. */
@@ -49,7 +49,7 @@ export interface BackOff {
   readonly refusedMs: number;
 }
 
-const defaultBackOff: BackOff = Object.freeze({ minMs: 50, maxMs: 2_000, refusedMs: 5_000 });
+const defaultBackOff: LinkBackOff = Object.freeze({ minMs: 50, maxMs: 2_000, refusedMs: 5_000 });
 const slowCodes: readonly RefusalCode[] = [
   'ID_TAKEN',
   'TOO_OFTEN',
@@ -64,7 +64,7 @@ const steadyMs = 1_000;
 export class LinkClient<M> implements Transport<M> {
   readonly #options: LinkClientOptions<M>;
   readonly #limits: LinkLimits;
-  readonly #backOff: BackOff;
+  readonly #backOff: LinkBackOff;
   readonly #log: Log;
   #ws: WebSocket | undefined;
   #link: Link<M> | undefined;

@@ -11,8 +11,8 @@ export interface FrameCodec<M> {
 }
 
 export interface HandshakeCodec {
-  encodeHandshake(step: HandshakeStep): Uint8Array;
-  decodeHandshake(bytes: Uint8Array): HandshakeStep;
+  encodeHandshake(step: WireHandshakeStep): Uint8Array;
+  decodeHandshake(bytes: Uint8Array): WireHandshakeStep;
 }
 
 export interface WireCodec<M> extends FrameCodec<M>, HandshakeCodec {}
@@ -51,13 +51,13 @@ export interface Welcome {
   joinMac: Uint8Array;
 }
 
-export interface Refused {
+export interface RefusedHandshake {
   code: string;
   message: string;
 }
 
-export type HandshakeStep =
+export type WireHandshakeStep =
   | { case: 'challenge'; value: Challenge }
   | { case: 'hello'; value: Hello }
   | { case: 'welcome'; value: Welcome }
-  | { case: 'refused'; value: Refused };
+  | { case: 'refused'; value: RefusedHandshake };

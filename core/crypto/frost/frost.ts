@@ -6,7 +6,7 @@
  * delete the nonces before it sends the partial.
  */
 import { Variant } from '../backend.ts';
-import { concatBytes, equalBytes, type RandomBytes, takeRandom } from '../bytes.ts';
+import { concatBytes, equalBytes, type RandomSource, takeRandom } from '../bytes.ts';
 import { ed25519Check } from '../ed25519-check.ts';
 import { CryptoError } from '../errors.ts';
 import { verifyBip340 } from './bip340.ts';
@@ -51,7 +51,7 @@ function knownCommitments(): WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'
  */
 export function dealFrostNonce(input: {
   readonly suite: AnyFrostSuite;
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
   readonly hedges: { readonly hiding: Uint8Array; readonly binding: Uint8Array };
 }): { nonces: FrostNonces; commitments: Omit<FrostCommitment, 'nodeId'> } {
   const { group, nonceHash } = ciphersuite(input.suite);

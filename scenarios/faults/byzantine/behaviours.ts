@@ -34,7 +34,7 @@ import { nodeIdOf } from '../vocabulary/targets.ts';
 import { alteredFrame } from './altered.ts';
 import { coordinatorLie } from './coordinator.ts';
 import { type Dealer, falseOpening, wrongShares } from './dealing.ts';
-import { Memory } from './memory.ts';
+import { LiarMemory } from './memory.ts';
 import { badNonces } from './nonces.ts';
 import { wrongPartial } from './partials.ts';
 import { confirmation, falseRefusal } from './refusals.ts';
@@ -50,7 +50,7 @@ type SignedLie = Exclude<NodeLie, { readonly fault: 'bad_partial' | 'bad_nonces'
 export class ByzantineBehaviours {
   readonly #options: FaultEngineOptions;
   readonly #secretKeys = new Map<number, Uint8Array>();
-  #memory: Memory | undefined;
+  #memory: LiarMemory | undefined;
 
   constructor(options: FaultEngineOptions) {
     this.#options = options;
@@ -59,7 +59,7 @@ export class ByzantineBehaviours {
   /** `on`: a byzantine fault is armed. Without one, it records nothing. */
   remember(on: boolean): void {
     if (!on) this.#memory = undefined;
-    else this.#memory ??= new Memory(rosterDigest(this.#options.roster));
+    else this.#memory ??= new LiarMemory(rosterDigest(this.#options.roster));
   }
 
   note(frame: FrameInTransit): void {
@@ -95,7 +95,7 @@ export class ByzantineBehaviours {
     }
   }
 
-  #coordinatorLie(fault: CoordinatorLie, frame: FrameInTransit, envelope: WireEnvelope, memory: Memory) {
+  #coordinatorLie(fault: CoordinatorLie, frame: FrameInTransit, envelope: WireEnvelope, memory: LiarMemory) {
     const nodeId = nodeIdOf(frame.peer);
     if (fault.for?.includes(nodeId) === false) return undefined;
     const { random } = this.#options;
@@ -103,7 +103,7 @@ export class ByzantineBehaviours {
     return coordinatorLie(fault, envelope, { nodeId, attempt, earlier: memory.earlierRequest(frame), random });
   }
 
-  #body(fault: NodeLie, frame: FrameInTransit, envelope: WireEnvelope, memory: Memory): WireBodyInit | undefined {
+  #body(fault: NodeLie, frame: FrameInTransit, envelope: WireEnvelope, memory: LiarMemory): WireBodyInit | undefined {
     const body = envelope.message.body as WireBody;
     const { random } = this.#options;
     const nodeId = nodeIdOf(frame.peer);

@@ -4,7 +4,7 @@
  *
  * It has no node's identity: a node's signature does not cover its changes to that node's message.
  */
-import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../../core/crypto/bytes.ts';
 import { type Curve, groupOf } from '../../../core/crypto/group.ts';
 import { type Polynomial, randomPolynomial } from '../../../core/crypto/polynomial.ts';
 import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
@@ -24,7 +24,7 @@ export interface Asking {
   readonly attempt: AttemptMemory;
   /** A request to this node to sign in an earlier session, if any. */
   readonly earlier: PartialRequest | undefined;
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
 }
 
 /** The frames that a node gets in place of `envelope`. Undefined: nothing changes. */

@@ -1,5 +1,5 @@
 /** A byzantine dealer: false openings and sealed shares, with the dealer's signature. */
-import { concatBytes, type RandomBytes, takeRandom } from '../../../core/crypto/bytes.ts';
+import { concatBytes, type RandomSource, takeRandom } from '../../../core/crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -26,7 +26,7 @@ export interface Dealer {
   readonly terms: DkgTerms;
   readonly attempt: AttemptMemory;
   readonly secretKey: Uint8Array;
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
 }
 
 /** The fault of an opening: its proof of possession, or its commitments as in `bad_commitment`. */

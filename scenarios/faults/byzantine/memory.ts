@@ -30,7 +30,7 @@ export interface AttemptMemory {
   readonly supplied: Map<number, Polynomial>;
 }
 
-export class Memory {
+export class LiarMemory {
   readonly #rosterDigest: Uint8Array;
   readonly #attempts = new BoundedMemo<string, AttemptMemory>(256);
   readonly #curves = new BoundedMemo<string, Curve>(4096);

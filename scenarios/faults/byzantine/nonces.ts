@@ -1,5 +1,5 @@
 /** Unusable precomputed nonces: well-formed on the wire, with invalid content. */
-import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../../core/crypto/bytes.ts';
 import { type DealtNonce, type NoncesDealt, Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody } from '../../../proto/wire.ts';
 import type { FaultOf } from '../vocabulary/fault.ts';
@@ -13,7 +13,7 @@ const ed25519SmallOrder = 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7f
 const secp256k1NoPoint = `02${'00'.repeat(31)}05`;
 
 /** The batch with bad nonces in it. Undefined: no nonce of it supports this fault. */
-export function badNonces(how: How, dealt: NoncesDealt, random: RandomBytes): WireBody | undefined {
+export function badNonces(how: How, dealt: NoncesDealt, random: RandomSource): WireBody | undefined {
   const { nonces, scheme } = dealt;
   const [first] = nonces;
   if (first === undefined) return undefined;

@@ -2,17 +2,17 @@
  * The requests that an API fault touches. A route is a pattern of segments: `:name` and `*` match any one. Requests that
  * control the sandbox itself are no requests of the API: the engine never gets them.
  */
-import type { DoorRequest, DoorVerdict } from '../vocabulary/engine-contract.ts';
-import type { doorKinds, Fault, FaultOf } from '../vocabulary/fault.ts';
-import { isDoorKind } from '../vocabulary/kinds.ts';
+import type { ApiServerRequest, ApiServerVerdict } from '../vocabulary/engine-contract.ts';
+import type { apiServerKinds, Fault, FaultOf } from '../vocabulary/fault.ts';
+import { isApiServerKind } from '../vocabulary/kinds.ts';
 
-export type DoorFault = FaultOf<(typeof doorKinds)[number]>;
+export type ApiServerFault = FaultOf<(typeof apiServerKinds)[number]>;
 
-export function isDoorFault(fault: Fault): fault is DoorFault {
-  return isDoorKind(fault.fault);
+export function isApiServerFault(fault: Fault): fault is ApiServerFault {
+  return isApiServerKind(fault.fault);
 }
 
-export function touchesRequest({ route, rpc }: DoorFault, request: DoorRequest): boolean {
+export function touchesRequest({ route, rpc }: ApiServerFault, request: ApiServerRequest): boolean {
   if (route === undefined && rpc === undefined) return true;
   if (request.door === 'grpc') return request.rpc === rpc;
   if (route === undefined) return false;
@@ -29,7 +29,9 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
 }
 
 /** The fate of a request that these faults have triggered at: delays add up, and the first fault with another effect decides. */
-export function doorVerdict(triggered: readonly { readonly id: string; readonly fault: DoorFault }[]): DoorVerdict {
+export function apiServerVerdict(
+  triggered: readonly { readonly id: string; readonly fault: ApiServerFault }[],
+): ApiServerVerdict {
   const delayMs = triggered.reduce((sum, { fault }) => sum + (fault.fault === 'answer_slow' ? fault.by_ms : 0), 0);
   const faults = triggered.map(({ id }) => id);
   const deciding = triggered.find(({ fault }) => fault.fault !== 'answer_slow')?.fault;

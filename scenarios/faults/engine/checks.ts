@@ -7,7 +7,7 @@ import {
   beginsAtTrigger,
   countsUses,
   gatewayPoints,
-  isDoorKind,
+  isApiServerKind,
   isStoreKind,
   natures,
   needsIdentity,
@@ -107,7 +107,7 @@ function checkPort({ fault, at }: Fault, { hasPorts = false }: FaultEngineOption
   if (!hasPorts) throw new FaultError('at.port', `a trigger at a port ${needsWallets}`);
   if (at.point !== undefined) throw new FaultError('at.port', 'give either at.port or at.point');
   if (at.session !== undefined) throw new FaultError('at.session', 'port calls belong to no session');
-  if (natures[fault] === 'frames' || isDoorKind(fault)) {
+  if (natures[fault] === 'frames' || isApiServerKind(fault)) {
     throw new FaultError('at.port', `${fault} affects frames or requests, not port calls`);
   }
   if (at.phase === 'after' && countsUses(fault)) {

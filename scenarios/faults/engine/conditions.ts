@@ -2,7 +2,7 @@
  * The conditions that hold now, with the faults that cause each. Several faults may pause one process or stop Redis; the
  * condition ends with the last of them. The engine orders only the beginning and the end of a condition.
  */
-import type { Order, ProcessName, ReceiverBehaviour, VendorConduct } from '../vocabulary/engine-contract.ts';
+import type { Order, ProcessName, ReceiverBehaviour, VendorFaultConduct } from '../vocabulary/engine-contract.ts';
 import type { Fault, FaultOf } from '../vocabulary/fault.ts';
 
 type Condition =
@@ -16,7 +16,7 @@ export class Conditions {
   readonly #jumps = new Map<ProcessName, number>();
   readonly #skews = new Map<ProcessName, Map<string, number>>();
   readonly #receiver = new Map<string, ReceiverBehaviour>();
-  readonly #vendor = new Map<string, VendorConduct>();
+  readonly #vendor = new Map<string, VendorFaultConduct>();
 
   begin(condition: Condition, id: string): readonly Order[] {
     const key = keyOf(condition);

@@ -9,7 +9,7 @@
  */
 import type { ByzantineBehaviours } from '../byzantine/behaviours.ts';
 import { withForcedReceipt } from '../byzantine/forced-receipt.ts';
-import type { Arrival, FrameInTransit, Order } from '../vocabulary/engine-contract.ts';
+import type { FrameArrival, FrameInTransit, Order } from '../vocabulary/engine-contract.ts';
 import { isLie } from '../vocabulary/kinds.ts';
 import type { FaultEngineOptions } from '../vocabulary/options.ts';
 import { processesOf, senderOf } from '../vocabulary/targets.ts';
@@ -41,7 +41,7 @@ export class FrameFilter {
     nowMs: number,
     orders: Order[],
     touched: Set<string>,
-  ): readonly Arrival[] {
+  ): readonly FrameArrival[] {
     const { fate, exempt } = this.#trigger(frame, applicable, nowMs, orders);
     if (fate?.kind === 'lost') {
       touched.add(fate.by.id);

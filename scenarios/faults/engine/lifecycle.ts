@@ -4,7 +4,7 @@
  */
 import type { FrameInTransit, Order, ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Fault } from '../vocabulary/fault.ts';
-import { beginsAtTrigger, countsUses, isDoorKind } from '../vocabulary/kinds.ts';
+import { beginsAtTrigger, countsUses, isApiServerKind } from '../vocabulary/kinds.ts';
 import { type FaultEngineOptions, unitOf } from '../vocabulary/options.ts';
 import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ActiveFaults } from './active-faults.ts';
@@ -173,7 +173,7 @@ export class FaultLifecycle {
 }
 
 function isOfEachUse({ fault, at }: Fault): boolean {
-  return isDoorKind(fault) || fault === 'provider_fails' || at?.port !== undefined;
+  return isApiServerKind(fault) || fault === 'provider_fails' || at?.port !== undefined;
 }
 
 export function firedOrder({ id, fault }: ArmedFault, victims: readonly ProcessName[]): Order {

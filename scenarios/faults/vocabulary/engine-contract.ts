@@ -20,7 +20,7 @@ export interface FrameInTransit {
   readonly envelope: WireEnvelope;
 }
 
-export interface Arrival {
+export interface FrameArrival {
   readonly envelope: WireEnvelope;
   /** In addition to the link's own latency. */
   readonly afterMs: number;
@@ -32,7 +32,7 @@ export interface Arrival {
 
 /** The fate of a frame. Without arrivals it is lost, or held for a later `deliver`. */
 export interface FrameVerdict {
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly FrameArrival[];
   /** To be performed in this order, after sending the arrivals. */
   readonly orders: readonly Order[];
   /** Ids of the faults that touched it. */
@@ -80,7 +80,7 @@ export type Order =
   /** Sets the behaviour of the webhook receiver; undefined: it behaves well. */
   | { readonly kind: 'receiver'; readonly behaviour: ReceiverBehaviour | undefined }
   /** Sets the behaviour of the simulated vendor; undefined: it behaves well. */
-  | { readonly kind: 'vendor'; readonly conduct: VendorConduct | undefined }
+  | { readonly kind: 'vendor'; readonly conduct: VendorFaultConduct | undefined }
   /** For reports. `victims`: the processes that a `fired` fault hit. */
   | {
       readonly kind: 'fired' | 'ended';
@@ -89,7 +89,7 @@ export type Order =
       readonly victims?: readonly ProcessName[];
     };
 
-export interface VendorConduct {
+export interface VendorFaultConduct {
   readonly by: VendorFailure;
   readonly by_ms?: number | undefined;
 }
@@ -128,7 +128,7 @@ export interface PortVerdict {
 }
 
 /** A request to a gateway, before it is answered. */
-export type DoorRequest =
+export type ApiServerRequest =
   /** `path` without the query. */
   | { readonly door: 'http'; readonly method: string; readonly path: string }
   /** `rpc`: the method's name without its service. */
@@ -138,7 +138,7 @@ export type DoorRequest =
  * The fate of a request. `refused`: it gets a refusal, without effect. `lost`, `cut`: it takes effect, and its connection ends
  * before its answer, or in the middle of the body.
  */
-export interface DoorVerdict {
+export interface ApiServerVerdict {
   readonly fate: 'answered' | 'refused' | 'lost' | 'cut';
   /** Of `refused`. */
   readonly status?: number;
@@ -179,7 +179,7 @@ export interface FaultEngine {
   /** A gateway or worker calls a port; of a simulated world with the wallet API. */
   portCall(call: PortCallMade, nowMs: number): PortVerdict;
   /** A request has arrived at the gateway; the next orders contain its `fired` and `ended`. */
-  request(request: DoorRequest, nowMs: number): DoorVerdict;
+  request(request: ApiServerRequest, nowMs: number): ApiServerVerdict;
   /** Whether reads of this process fail now. */
   readsFail(process: ProcessName, nowMs: number): boolean;
   /** Whether the coordinator's store has this condition now. */

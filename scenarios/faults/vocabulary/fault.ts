@@ -144,7 +144,7 @@ const onLink = {
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
 };
 /** Without route and rpc: every request, over HTTP and gRPC. */
-const onDoor = {
+const onApiServer = {
   route: Type.Optional(
     Type.String({
       pattern: '^((GET|POST|PATCH|DELETE) )?/[!-~]{0,200}$',
@@ -466,12 +466,16 @@ export const faultSchemas = {
   receiver_slow: kind('receiver_slow', { by_ms: PositiveMs('before it answers') }, 'the webhook receiver is slow'),
   receiver_reset: kind('receiver_reset', {}, 'the webhook receiver resets the connection'),
 
-  answer_lost: kind('answer_lost', onDoor, 'a request takes effect, and its connection is cut before the answer'),
-  answer_slow: kind('answer_slow', { ...onDoor, by_ms: PositiveMs('before it is answered') }, 'answers come later'),
+  answer_lost: kind('answer_lost', onApiServer, 'a request takes effect, and its connection is cut before the answer'),
+  answer_slow: kind(
+    'answer_slow',
+    { ...onApiServer, by_ms: PositiveMs('before it is answered') },
+    'answers come later',
+  ),
   answer_status: kind(
     'answer_status',
     {
-      ...onDoor,
+      ...onApiServer,
       status: Type.Integer({
         minimum: 400,
         maximum: 599,
@@ -486,7 +490,7 @@ export const faultSchemas = {
   ),
   answer_cut: kind(
     'answer_cut',
-    onDoor,
+    onApiServer,
     'a request takes effect, and its connection is reset in the middle of the answer’s body',
   ),
 
@@ -529,7 +533,7 @@ export const coordinatorKinds = [
 ] as const satisfies readonly FaultKind[];
 
 /** Faults between a gateway and its callers. */
-export const doorKinds = [
+export const apiServerKinds = [
   'answer_lost',
   'answer_slow',
   'answer_status',
@@ -550,12 +554,12 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   second_coordinator: 'a live coordinator holds the port of its cluster: a second one cannot start while it runs',
 };
 
-const noDoor = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';
+const noApiServer = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';
 
 /** Kinds of the live world, and of the simulated world only with the wallet API, with the reason. */
 export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {
-  answer_lost: noDoor,
-  answer_slow: noDoor,
-  answer_status: noDoor,
-  answer_cut: noDoor,
+  answer_lost: noApiServer,
+  answer_slow: noApiServer,
+  answer_status: noApiServer,
+  answer_cut: noApiServer,
 };

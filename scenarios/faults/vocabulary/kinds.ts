@@ -7,7 +7,14 @@
  * - *window*: it holds from its beginning to its end. With a point it begins at that frame.
  * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches only those frames.
  */
-import { type byzantineKinds, coordinatorKinds, doorKinds, type Fault, type FaultKind, type FaultOf } from './fault.ts';
+import {
+  apiServerKinds,
+  type byzantineKinds,
+  coordinatorKinds,
+  type Fault,
+  type FaultKind,
+  type FaultOf,
+} from './fault.ts';
 import { type Point, points } from './trigger-points.ts';
 
 export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
@@ -77,8 +84,8 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   force_receipt: 'frames',
 };
 
-export function isDoorKind(kind: FaultKind): boolean {
-  return (doorKinds as readonly FaultKind[]).includes(kind);
+export function isApiServerKind(kind: FaultKind): boolean {
+  return (apiServerKinds as readonly FaultKind[]).includes(kind);
 }
 
 /** Conditions of the store while they last; the engine counts no single use. */
@@ -91,7 +98,7 @@ export function isStoreKind(kind: FaultKind): boolean {
 
 /** Windows that trigger at each write, call or request that they touch. */
 export function countsUses(kind: FaultKind): boolean {
-  return isStoreKind(kind) || kind === 'provider_fails' || isDoorKind(kind);
+  return isStoreKind(kind) || kind === 'provider_fails' || isApiServerKind(kind);
 }
 
 /** Whether the fault begins at a frame or at a call of a port, instead of a time. */

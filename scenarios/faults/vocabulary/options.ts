@@ -1,12 +1,12 @@
 /** The fault engine's settings: its cluster. And the error for a fault that this cluster cannot have. */
-import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../../core/crypto/bytes.ts';
 import type { Roster } from '../../../proto/roster.ts';
 
 export interface FaultEngineOptions {
   /** Nodes are 1..nodesTotal. */
   readonly nodesTotal: number;
   /** A separate stream: the same stream and the same calls give the same verdicts. */
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
   readonly roster: Roster;
   /** A node's Ed25519 seed, 32 bytes, secret: byzantine nodes sign their lies. Undefined: the seed is not available. */
   readonly identitySeed: (nodeId: number) => Uint8Array | undefined;
@@ -32,7 +32,7 @@ export class FaultError extends Error {
 }
 
 /** A number in [0, 1), of 53 bits. */
-export function unitOf(random: RandomBytes): number {
+export function unitOf(random: RandomSource): number {
   const bytes = Buffer.from(random(8));
   return (bytes.readUInt32BE(0) * 2 ** 21 + (bytes.readUInt32BE(4) >>> 11)) / 2 ** 53;
 }

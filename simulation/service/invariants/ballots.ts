@@ -6,7 +6,7 @@ import type { ToldEvent } from './documented-ledger.ts';
 import { Finding, found } from './finding.ts';
 
 /** A record that waits for votes. */
-export interface Ballot {
+export interface AwaitedVotes {
   readonly initiator: string;
   readonly required: number;
   readonly approvers: readonly string[];
@@ -21,7 +21,7 @@ export interface CountedVote {
 }
 
 export class Ballots {
-  readonly #ballots = new Map<string, Ballot>();
+  readonly #ballots = new Map<string, AwaitedVotes>();
   /** The required next event of a record, of the same version. */
   readonly #due = new Map<string, { readonly happening: string; readonly version: number }>();
   readonly #clocksOffMs: number;
@@ -31,7 +31,7 @@ export class Ballots {
     this.#clocksOffMs = clocksOffMs;
   }
 
-  of(id: string): Ballot | undefined {
+  of(id: string): AwaitedVotes | undefined {
     return this.#ballots.get(id);
   }
 
@@ -80,7 +80,7 @@ export class Ballots {
   }
 
   #vote(
-    ballot: Ballot,
+    ballot: AwaitedVotes,
     told: readonly CountedVote[],
     { id, version, sequence, timestamp }: { id: string; version: number; sequence: number; timestamp: string },
     approved: string,

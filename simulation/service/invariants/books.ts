@@ -5,7 +5,7 @@
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { Client } from '../client.ts';
-import type { Received } from '../receivers.ts';
+import type { DeliveredRequest } from '../receivers.ts';
 import { DocumentedLedger, type IntentTold, type ToldEvent, type ToldWallet } from './documented-ledger.ts';
 import { DocumentedModules } from './documented-modules.ts';
 
@@ -31,7 +31,7 @@ export interface Books {
 }
 
 /** The answer to a client for an idempotency key: the id of the intent, or null after a refusal. */
-export type Told = ReadonlyMap<string, string | null>;
+export type AnswersByKey = ReadonlyMap<string, string | null>;
 
 const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 
@@ -69,7 +69,7 @@ export async function readAll<T>(client: Client, path: string, list: string): Pr
 }
 
 /** Events without gaps, money as the docs say, one intent a key. */
-export function checkBooks(books: Books, told: Told): string[] {
+export function checkBooks(books: Books, told: AnswersByKey): string[] {
   return [...checkMoney(books), ...checkKeys(books.intents, told)];
 }
 
@@ -105,7 +105,7 @@ export function checkMoney({ wallets, intents, events }: Books): string[] {
 }
 
 /** An idempotency key has one intent, and the answer names it. */
-function checkKeys(intents: readonly BookedIntent[], told: Told): string[] {
+function checkKeys(intents: readonly BookedIntent[], told: AnswersByKey): string[] {
   const faults: string[] = [];
   const byKey = new Map<string, string[]>();
   for (const { id, metadata } of intents) {
@@ -130,7 +130,7 @@ function signatureOf(secret: string, body: string): string {
 export function checkWebhook(
   { id, url, secret, earlier = [] }: BookedWebhook,
   events: readonly ToldEvent[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
 ): string[] {
   const faults: string[] = [];
   const bodies = new Map<string, string>();
@@ -156,7 +156,7 @@ export function checkWebhook(
 export function isDelivered(
   webhook: BookedWebhook,
   events: readonly ToldEvent[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
 ): boolean {
   return checkWebhook(webhook, events, received).length === 0;
 }

@@ -1,5 +1,5 @@
 /** The envelope of every answer, by docs/http-and-grpc.md and docs/wallet-api.md: its request id, and the form of an error. */
-import type { Answer } from '../client.ts';
+import type { ClientAnswer } from '../client.ts';
 import { found } from './finding.ts';
 
 const codes: Readonly<Record<number, string>> = {
@@ -13,7 +13,7 @@ const secondsText = /^[1-9]\d*$/;
 /** Every answer on arrival. Throws a Finding. */
 export function checkEnvelope(
   target: string,
-  { status, body, headers }: Pick<Answer, 'status' | 'body' | 'headers'>,
+  { status, body, headers }: Pick<ClientAnswer, 'status' | 'body' | 'headers'>,
 ): void {
   const about = `${target} answers ${status}`;
   const requestId = headers['x-request-id'] ?? '';

@@ -3,7 +3,7 @@
  * was deleted, or answered 410, gets nothing more. Its due events follow from the event log itself.
  */
 import { createHmac } from 'node:crypto';
-import type { Received } from '../receivers.ts';
+import type { DeliveredRequest } from '../receivers.ts';
 import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
@@ -50,7 +50,7 @@ interface HookState {
 export function checkHook(
   hook: HookFacts,
   events: readonly ToldEvent[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
   isCalm: boolean,
 ): void {
   const slack = isCalm ? calmSlackMs : slackMs;
@@ -110,7 +110,7 @@ export function checkHook(
 export function firstMissing(
   hook: HookFacts,
   events: readonly ToldEvent[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
 ): ToldEvent | undefined {
   const taken = received.filter(({ url, status }) => url === hook.url && status >= 200 && status <= 299);
   const isGone = received.some(({ url, status }) => url === hook.url && status === 410);
@@ -175,7 +175,7 @@ function matches(names: readonly string[], type: string): boolean {
 }
 
 /** By the newest secret; in `webhook-signature` by each that is valid, and by none that has ended. */
-function isSigned({ secrets }: HookFacts, { headers, body, sentMs }: Received, slack: number): boolean {
+function isSigned({ secrets }: HookFacts, { headers, body, sentMs }: DeliveredRequest, slack: number): boolean {
   const valid = secrets.filter(({ askedMs }, at) => {
     const next = secrets[at + 1];
     return askedMs <= sentMs && (next === undefined || sentMs <= next.madeMs + rotationSlackMs);

@@ -1,13 +1,13 @@
 /** No secret appears in clear in stored or sent data: Redis, log lines, the bodies of webhooks. */
 import type { MemoryRedis } from '../../redis/memory-redis.ts';
-import type { Received } from '../receivers.ts';
+import type { DeliveredRequest } from '../receivers.ts';
 import { found } from './finding.ts';
 
 export function checkSecrets(
   secrets: readonly string[],
   memory: MemoryRedis,
   logged: readonly string[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
 ): void {
   const look = (place: string, text: string): void => {
     const secret = secrets.find((one) => text.includes(one));

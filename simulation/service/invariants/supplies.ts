@@ -5,7 +5,7 @@
 import { decimal, type ToldEvent } from './documented-ledger.ts';
 import { Finding, found } from './finding.ts';
 
-export interface Supply {
+export interface TokenSupply {
   readonly cap: bigint;
   status: string;
   circulating: bigint;
@@ -28,12 +28,12 @@ const tokenStatus: Readonly<Record<string, string>> = {
 };
 
 export class Supplies {
-  readonly tokens = new Map<string, Supply>();
+  readonly tokens = new Map<string, TokenSupply>();
   /** The last status of each order. */
   readonly orders = new Map<string, string>();
-  readonly #bySymbol = new Map<string, Supply>();
+  readonly #bySymbol = new Map<string, TokenSupply>();
   /** The token with a reserve. */
-  readonly #backed = new Map<string, Supply>();
+  readonly #backed = new Map<string, TokenSupply>();
 
   take(event: ToldEvent): void {
     const { type, resource, data } = event;
@@ -52,8 +52,8 @@ export class Supplies {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: read by its documented fields.
-  #issued(id: string, { supply_cap: cap, symbol }: any): Supply {
-    const token: Supply = { cap: decimal(cap), status: '', circulating: 0n, minting: 0n };
+  #issued(id: string, { supply_cap: cap, symbol }: any): TokenSupply {
+    const token: TokenSupply = { cap: decimal(cap), status: '', circulating: 0n, minting: 0n };
     this.tokens.set(id, token);
     this.#bySymbol.set(symbol, token);
     return token;
@@ -97,7 +97,7 @@ export class Supplies {
     if (!isTrue) found('supply-adds-up', `${about} is rejected as ${why}, which is not so`);
   }
 
-  #checkReserve(about: string, { data }: ToldEvent, token: Supply, required: bigint): void {
+  #checkReserve(about: string, { data }: ToldEvent, token: TokenSupply, required: bigint): void {
     const { reserve_reference: reserve, reserve_check: check } = data.object;
     if (decimal(check.required) !== required) found('supply-adds-up', `${about} needs a reserve of ${check.required}`);
     if (decimal(check.held) < required) found('supply-adds-up', `${about} has a reserve of ${check.held} alone`);

@@ -3,7 +3,7 @@
  * or a lost entry of due work would leave them to a lease, to a later event, or to nothing.
  */
 
-import type { Received } from '../receivers.ts';
+import type { DeliveredRequest } from '../receivers.ts';
 import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 import type { HookFacts } from './hooks.ts';
@@ -23,7 +23,7 @@ interface Approved {
 export function checkTimes(
   hooks: readonly HookFacts[],
   events: readonly ToldEvent[],
-  received: readonly Received[],
+  received: readonly DeliveredRequest[],
 ): void {
   const approved = new Map<string, Approved>();
   for (const { type, sequence, timestamp, resource, data } of events) {
@@ -49,7 +49,7 @@ export function checkTimes(
 }
 
 /** Each event once, and soon; a receiver that failed, or a webhook that was disabled, gets it later. */
-function checkHookTimes(hook: HookFacts, events: readonly ToldEvent[], received: readonly Received[]): void {
+function checkHookTimes(hook: HookFacts, events: readonly ToldEvent[], received: readonly DeliveredRequest[]): void {
   const firstMs = new Map<string, number>();
   for (const { url, body, status, sentMs } of received) {
     if (url !== hook.url) continue;

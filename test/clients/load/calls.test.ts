@@ -6,11 +6,11 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
 import { Server as GrpcServer, Metadata, ServerCredentials, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallFailed, failureOf } from '../../../clients/load/calls/call-failed.ts';
-import type { Door } from '../../../clients/load/calls/door.ts';
-import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
-import { restDoor } from '../../../clients/load/calls/rest.ts';
+import { failureOf, LoadCallFailed } from '../../../clients/load/calls/call-failed.ts';
+import { grpcCaller } from '../../../clients/load/calls/grpc.ts';
+import { restCaller } from '../../../clients/load/calls/rest.ts';
 import { isLoopback } from '../../../clients/load/calls/service.ts';
+import type { SigningCaller } from '../../../clients/load/calls/signing-caller.ts';
 import { ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
 
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function failure(door: Door) {
+async function failure(door: SigningCaller) {
   closing.push(() => door.close());
   const error = await door.submitShare('sig_1').then(
     () => undefined,
@@ -30,12 +30,12 @@ async function failure(door: Door) {
 }
 
 describe('over REST', () => {
-  async function answering(statusCode: number, headers: Record<string, string>, body: string): Promise<Door> {
+  async function answering(statusCode: number, headers: Record<string, string>, body: string): Promise<SigningCaller> {
     const server: Server = createServer((_request, response) => response.writeHead(statusCode, headers).end(body));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     closing.push(() => server.close());
-    return restDoor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'token', 1);
+    return restCaller(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'token', 1);
   }
   const limited = { 'ratelimit-policy': '"signing";q=2000;w=10', ratelimit: '"signing";r=0;t=9', 'retry-after': '9' };
 
@@ -69,7 +69,7 @@ describe('over REST', () => {
 });
 
 describe('over gRPC', () => {
-  async function answering(code: status, reason: string): Promise<Door> {
+  async function answering(code: status, reason: string): Promise<SigningCaller> {
     const server = new GrpcServer();
     const asTheyAre = (bytes: Buffer) => bytes;
     const path = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
@@ -97,7 +97,7 @@ describe('over gRPC', () => {
       );
     });
     closing.push(() => server.forceShutdown());
-    return grpcDoor(`127.0.0.1:${port}`, 'token');
+    return grpcCaller(`127.0.0.1:${port}`, 'token');
   }
 
   test('RATE_LIMITED is the rate limit, OVERLOADED a full queue', async () => {
@@ -121,7 +121,7 @@ describe('over gRPC', () => {
 });
 
 test('a failure says what reports count', () => {
-  expect(failureOf(new CallFailed({ code: 'X', effect: 'none' }))).toEqual({ code: 'X', effect: 'none' });
+  expect(failureOf(new LoadCallFailed({ code: 'X', effect: 'none' }))).toEqual({ code: 'X', effect: 'none' });
   expect(failureOf(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))).toMatchObject({ effect: 'unknown' });
 });
 

@@ -1,10 +1,10 @@
 /** The driver: when operations are sent, what is not sent, and from when their latency counts. */
 import { describe, expect, test } from 'vitest';
-import type { Stage } from '../../../clients/load/plan/plan.ts';
-import { type Attempt, type Clock, drive, InFlight } from '../../../clients/load/run/drive.ts';
+import type { LoadStage } from '../../../clients/load/plan/plan.ts';
+import { drive, InFlight, type LoadClock, type SendTimes } from '../../../clients/load/run/drive.ts';
 
 /** Time that passes only when the driver waits, or when a test says so. */
-class HandClock implements Clock {
+class HandClock implements LoadClock {
   atMs = 0;
   nowMs = () => this.atMs;
   turn = async () => undefined;
@@ -14,15 +14,15 @@ class HandClock implements Clock {
 }
 
 interface Given {
-  readonly stage: Stage;
+  readonly stage: LoadStage;
   readonly inFlightMax?: number;
   readonly clock?: HandClock;
-  readonly operate?: (attempt: Attempt) => Promise<boolean>;
+  readonly operate?: (attempt: SendTimes) => Promise<boolean>;
   readonly signal?: AbortSignal;
 }
 
 async function driven({ stage, inFlightMax = 100, clock = new HandClock(), operate, signal }: Given) {
-  const attempts: Attempt[] = [];
+  const attempts: SendTimes[] = [];
   let unsent = 0;
   await drive({
     stage,
@@ -55,7 +55,7 @@ describe('an open stage', () => {
   test('that was held up sends what is overdue at once, and counts latency from the time it was due', async () => {
     const clock = new HandClock();
     // The third operation blocks this process for half a second: the next five are late, and say so.
-    const operate = async ({ intendedMs }: Attempt) => {
+    const operate = async ({ intendedMs }: SendTimes) => {
       if (intendedMs === 200) clock.atMs += 500;
       return true;
     };
@@ -74,7 +74,7 @@ describe('an open stage', () => {
 
   test('ends when it is interrupted', async () => {
     const ending = new AbortController();
-    const operate = async ({ intendedMs }: Attempt) => {
+    const operate = async ({ intendedMs }: SendTimes) => {
       if (intendedMs === 300) ending.abort();
       return true;
     };

@@ -1,9 +1,9 @@
 /** The verdict on keys that the load made: each planted violation is found. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { CallFailed } from '../../../clients/load/calls/call-failed.ts';
-import type { Answer, Door, Signed } from '../../../clients/load/calls/door.ts';
+import { LoadCallFailed } from '../../../clients/load/calls/call-failed.ts';
 import type { Service } from '../../../clients/load/calls/service.ts';
+import type { SignedAnswer, SigningAnswer, SigningCaller } from '../../../clients/load/calls/signing-caller.ts';
 import { keyOperation } from '../../../clients/load/operations/key.ts';
 
 /** A service that makes keys and signs with them as it should, but for what a test replaces. */
@@ -13,12 +13,12 @@ class Played {
   #receipts = 0;
   #names = 0;
 
-  answer(sessionId: string, reasonCode: string, more: Partial<Answer> = {}): Answer {
+  answer(sessionId: string, reasonCode: string, more: Partial<SigningAnswer> = {}): SigningAnswer {
     this.#receipts += 1;
     return { sessionId, reasonCode, receiptId: `rcp_${this.#receipts}`, resumeToken: '', ...more };
   }
 
-  readonly door: Door = {
+  readonly door: SigningCaller = {
     initiateDkg: async (sessionId) => this.answer(sessionId, 'SESSION_ACCEPTED', { resumeToken: 'resume' }),
     exchangeShares: async (sessionId) => {
       this.secrets.set(sessionId, secp256k1.utils.randomSecretKey());
@@ -29,7 +29,7 @@ class Played {
       this.#signing.set(`sig_${intentId}`, { walletId, message });
       return this.answer(`sig_${intentId}`, 'SESSION_ACCEPTED');
     },
-    submitShare: async (sessionId): Promise<Signed> => {
+    submitShare: async (sessionId): Promise<SignedAnswer> => {
       const { walletId, message } = this.#signing.get(sessionId)!;
       const options = { prehash: false, format: 'recovered' } as const;
       const [recoveryId, ...signature] = secp256k1.sign(message, this.secrets.get(walletId)!, options);
@@ -59,14 +59,14 @@ class Played {
   }
 }
 
-const lost = () => Promise.reject(new CallFailed({ code: 'ECONNRESET', effect: 'unknown' }));
+const lost = () => Promise.reject(new LoadCallFailed({ code: 'ECONNRESET', effect: 'unknown' }));
 
 describe('the verdict on keys', () => {
   test('holds for keys that sign, for calls that were refused, and for one that is made when it is asked for again', async () => {
     const played = new Played();
     const { initiateDkg, exchangeShares } = played.door;
     const refusals = [
-      () => Promise.reject(new CallFailed({ code: '429 RATE_LIMITED', effect: 'none' })),
+      () => Promise.reject(new LoadCallFailed({ code: '429 RATE_LIMITED', effect: 'none' })),
       async () => played.answer('n2', 'THRESHOLD_OUT_OF_RANGE'),
     ];
     played.door.initiateDkg = (...call) => refusals.shift()?.() ?? initiateDkg(...call);
@@ -90,7 +90,7 @@ describe('the verdict on keys', () => {
   test('finds an answer without a receipt, of each call', async () => {
     for (const call of ['initiateDkg', 'exchangeShares'] as const) {
       const played = new Played();
-      const right: (...words: never[]) => Promise<Answer> = played.door[call];
+      const right: (...words: never[]) => Promise<SigningAnswer> = played.door[call];
       played.door[call] = async (...words: unknown[]) => ({ ...(await right(...(words as never[]))), receiptId: '' });
       const name = call === 'initiateDkg' ? 'InitiateDkg' : 'ExchangeDkgShares';
       expect(await played.load(1)).toEqual([`${name} n1: an answer without a receipt`]);

@@ -1,12 +1,12 @@
 /** What is seen while a load runs, and what the report says in a terminal. */
 import { expect, test } from 'vitest';
 import { planFrom } from '../../../clients/load/command/plan.ts';
-import { LiveView, type Progress } from '../../../clients/load/report/live.ts';
+import { type LiveProgress, LiveView } from '../../../clients/load/report/live.ts';
 import { textOf } from '../../../clients/load/report/text.ts';
 import { sampleReport } from './support/report.ts';
 
 const plan = planFrom(['sign'], { rate: 50, for: '20s', threshold: [] }, () => '');
-const progress = (second: number): Progress => ({
+const progress = (second: number): LiveProgress => ({
   stage: 0,
   atMs: second * 1000,
   point: { ...sampleReport([]).series[0]!, inFlight: 7, failed: 2 },

@@ -2,10 +2,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { type Balance, type EndedTransfer, TransferRecord } from '../../../clients/load/verdict/money.ts';
-import { isSigned, WebhookRecord } from '../../../clients/load/verdict/webhook-record.ts';
+import { type EndedTransfer, type ShownBalance, TransferRecord } from '../../../clients/load/verdict/money.ts';
+import { isSigned, WebhookChecks } from '../../../clients/load/verdict/webhook-record.ts';
 
-const balance = (text: string, pending = '0', asset = 'ETH'): Balance => ({
+const balance = (text: string, pending = '0', asset = 'ETH'): ShownBalance => ({
   ...{ walletId: 'wal_1', asset, decimals: asset === 'ETH' ? 18 : 6, balance: text, pending },
 });
 const transfer = (intentId: string, status: string, amount = '0.1', feePaid = '0.000042'): EndedTransfer => ({
@@ -22,7 +22,7 @@ function recordOf(): TransferRecord {
 }
 const before = [balance('10'), balance('5', '0', 'USDC')];
 const after = [balance('9.799874'), balance('5', '0', 'USDC')];
-const broken = (record: TransferRecord, ends: readonly Balance[] = after) =>
+const broken = (record: TransferRecord, ends: readonly ShownBalance[] = after) =>
   record.checks(before, ends).flatMap(({ holds, name, faults }) => (holds ? [] : [[name, ...faults]]));
 
 describe('transfers', () => {
@@ -72,13 +72,13 @@ describe('webhooks', () => {
     return { body, headers };
   };
   const keyOf = (event: unknown) => (event as { key: string }).key;
-  const receive = (record: WebhookRecord, key: string) => {
+  const receive = (record: WebhookChecks, key: string) => {
     const { body, headers } = delivery(key);
     return record.received(body, headers, secret, keyOf);
   };
 
   test('hold when each event came, early, late or twice', () => {
-    const record = new WebhookRecord();
+    const record = new WebhookChecks();
     let told = 0;
     for (const key of ['early', 'late']) record.expect(key, () => (told += 1));
     expect(receive(record, 'early')).toBe(true);
@@ -94,7 +94,7 @@ describe('webhooks', () => {
   });
 
   test('break when one never came', () => {
-    const record = new WebhookRecord();
+    const record = new WebhookChecks();
     record.due('lost');
     expect(record.check()).toMatchObject({ holds: false, faults: ['lost: no webhook came'] });
   });
@@ -107,7 +107,7 @@ describe('webhooks', () => {
     for (const name of Object.keys(headers))
       expect(isSigned(body, { ...headers, [name]: undefined }, secret)).toBe(false);
     expect(isSigned(body, { ...headers, 'webhook-timestamp': '1' }, secret)).toBe(false);
-    const record = new WebhookRecord();
+    const record = new WebhookChecks();
     record.due('x');
     record.received(body, { ...headers, 'x-svc-signature': '00' }, secret, keyOf);
     expect(record.check().faults).toEqual(['evt_1: the signature is not valid', 'x: no webhook came']);

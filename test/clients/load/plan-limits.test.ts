@@ -2,13 +2,19 @@
 import { describe, expect, test } from 'vitest';
 import type { Health } from '../../../clients/client/generated-api.ts';
 import { durationMs, planProblems } from '../../../clients/load/plan/limits.ts';
-import { endpointsOf, type LoadPlan, planDefaults, planLimits, type Stage } from '../../../clients/load/plan/plan.ts';
+import {
+  endpointsOf,
+  type LoadPlan,
+  type LoadStage,
+  planDefaults,
+  planLimits,
+} from '../../../clients/load/plan/plan.ts';
 import type { Threshold } from '../../../clients/load/plan/threshold.ts';
 import { type RecoveryOptions, recover } from '../../../clients/load/run/recovery.ts';
 import { Faults } from '../../../clients/load/verdict/check.ts';
 
 const hourMs = 3_600_000;
-const constant: Stage = { name: 'a', shape: 'constant', rate: 10, forMs: 1_000 };
+const constant: LoadStage = { name: 'a', shape: 'constant', rate: 10, forMs: 1_000 };
 
 function problemsOf(change: Partial<LoadPlan>): string[] {
   const plan = {
@@ -19,9 +25,9 @@ function problemsOf(change: Partial<LoadPlan>): string[] {
 }
 
 describe('a plan', () => {
-  const stages = (count: number, forMs = 1): Stage[] =>
+  const stages = (count: number, forMs = 1): LoadStage[] =>
     Array.from({ length: count }, (_, index) => ({ name: `s${index}`, shape: 'closed', callers: 1, forMs }));
-  const one = (stage: object): Partial<LoadPlan> => ({ stages: [{ ...constant, ...stage } as Stage] });
+  const one = (stage: object): Partial<LoadPlan> => ({ stages: [{ ...constant, ...stage } as LoadStage] });
 
   test('has the stated limits and defaults', () => {
     expect(planLimits).toEqual({

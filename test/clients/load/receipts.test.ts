@@ -1,6 +1,6 @@
 /** The verdict on the signing API: each planted violation is found. */
 import { describe, expect, test } from 'vitest';
-import { type OpenIntent, SigningRecord } from '../../../clients/load/verdict/receipts.ts';
+import { type OpenIntent, ReceiptChecks } from '../../../clients/load/verdict/receipts.ts';
 import { ecdsaEvidence } from './support/evidence.ts';
 
 const answer = (receiptId: string, sessionId = 'sig_1') => ({
@@ -12,7 +12,7 @@ const answer = (receiptId: string, sessionId = 'sig_1') => ({
 
 /** A record of `count` intents that were signed as they should be. */
 function recordOf(count: number) {
-  const record = new SigningRecord();
+  const record = new ReceiptChecks();
   const evidence = ecdsaEvidence(count);
   const intents = evidence.map(({ key, text, message }, index): OpenIntent => {
     return { intentId: `intent-${index}`, key, text, message };
@@ -26,7 +26,7 @@ function recordOf(count: number) {
   return { record, intents, evidence };
 }
 
-const broken = (record: SigningRecord) =>
+const broken = (record: ReceiptChecks) =>
   record
     .checks()
     .filter(({ holds }) => !holds)

@@ -1,10 +1,10 @@
 /** Arrivals of open stages: their times follow from the stage alone. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Stage } from '../../../clients/load/plan/plan.ts';
+import type { LoadStage } from '../../../clients/load/plan/plan.ts';
 import { arrivalTimes, expectedArrivals, piecesOf, seeded } from '../../../clients/load/plan/schedule.ts';
 
-type OpenStage = Exclude<Stage, { readonly shape: 'closed' }>;
+type OpenStage = Exclude<LoadStage, { readonly shape: 'closed' }>;
 
 const rates = fc.integer({ min: 1, max: 500 });
 const stages: fc.Arbitrary<OpenStage> = fc

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GateHost } from '../../../core/actors/admission/gate-host.ts';
-import { type GateOptions, gateDefaults, type Work, WorkGate } from '../../../core/actors/admission/work-gate.ts';
+import { type GateOptions, type GateWork, gateDefaults, WorkGate } from '../../../core/actors/admission/work-gate.ts';
 import { runs } from '../../support/thorough.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
-interface Call extends Work {
+interface Call extends GateWork {
   readonly offeredMs: number;
   startedMs: number | undefined;
 }
@@ -351,11 +351,11 @@ function callOf(tenant: string): Call {
 }
 
 describe('the bounds of a gate', () => {
-  const work = (tenant = 'a'): Work => ({ tenant, state: 'new', sinceMs: 0 });
+  const work = (tenant = 'a'): GateWork => ({ tenant, state: 'new', sinceMs: 0 });
   /** With one piece in hand and `waiting` that wait since 0. */
   function busy(options: Partial<GateOptions>, waiting = 1) {
-    const gate = new WorkGate<Work>({ limitStart: 1, limitMin: 1, limitMax: 1, tenantShare: 1, ...options });
-    const [first, ...others] = Array.from({ length: 1 + waiting }, () => work()) as [Work, ...Work[]];
+    const gate = new WorkGate<GateWork>({ limitStart: 1, limitMin: 1, limitMax: 1, tenantShare: 1, ...options });
+    const [first, ...others] = Array.from({ length: 1 + waiting }, () => work()) as [GateWork, ...GateWork[]];
     expect(gate.offer(first, 0)).toBe('started');
     for (const other of others) expect(gate.offer(other, 0)).toBe('waits');
     return { gate, first, others };
@@ -414,7 +414,7 @@ describe('the bounds of a gate', () => {
   });
 
   it('the share of one tenant', () => {
-    const gate = new WorkGate<Work>({ limitStart: 4, limitMin: 4, limitMax: 4, tenantShare: 0.5 });
+    const gate = new WorkGate<GateWork>({ limitStart: 4, limitMin: 4, limitMax: 4, tenantShare: 0.5 });
     expect([1, 2, 3].map(() => gate.offer(work('a'), 0))).toEqual(['started', 'started', 'waits']);
     expect([1, 2, 3].map(() => gate.offer(work('b'), 0))).toEqual(['started', 'started', 'waits']);
     expect(gate.inHand).toBe(4);

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect } from 'vitest';
-import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../../core/crypto/bytes.ts';
 import { CryptoError, type CryptoErrorCode } from '../../../core/crypto/errors.ts';
 import type { Curve } from '../../../core/crypto/group.ts';
 import { finishDkg, type KeyPackage } from '../../../core/crypto/key-package.ts';
@@ -14,7 +14,7 @@ import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 export const CURVES: readonly Curve[] = ['secp256k1', 'ed25519'];
 
 /** SHA-256 in counter mode over a label: the same bytes on every run. */
-export function seededRandom(label: string): RandomBytes {
+export function seededRandom(label: string): RandomSource {
   let counter = 0;
   return (length) => {
     const blocks: Buffer[] = [];
@@ -30,7 +30,7 @@ export interface Deal {
   readonly commitmentsByDealer: Uint8Array[][];
 }
 
-export function dealAll(curve: Curve, threshold: number, totalNodes: number, random: RandomBytes): Deal {
+export function dealAll(curve: Curve, threshold: number, totalNodes: number, random: RandomSource): Deal {
   const polynomials = Array.from({ length: totalNodes }, () => randomPolynomial(curve, threshold, random));
   return { polynomials, commitmentsByDealer: polynomials.map((polynomial) => commitTo(curve, polynomial)) };
 }
@@ -40,7 +40,7 @@ export function generateKey(
   curve: Curve,
   threshold: number,
   totalNodes: number,
-  random: RandomBytes,
+  random: RandomSource,
   nodeIds: readonly number[] = Array.from({ length: totalNodes }, (_, index) => index + 1),
 ): KeyPackage[] {
   const { polynomials, commitmentsByDealer } = dealAll(curve, threshold, totalNodes, random);
@@ -101,7 +101,7 @@ export function pointBeyondOrder(): Uint8Array {
 }
 
 /** `count` distinct members of 1..total, chosen by `random`, in no particular order. */
-export function chooseNodes(total: number, count: number, random: RandomBytes): number[] {
+export function chooseNodes(total: number, count: number, random: RandomSource): number[] {
   const pool = Array.from({ length: total }, (_, index) => index + 1);
   return Array.from({ length: count }, () => pool.splice(random(1)[0]! % pool.length, 1)[0]!);
 }

@@ -1,7 +1,7 @@
 /** What a request comes to: whose turn it is, what follows a commit, which answers a key keeps, what a caller hears of ports. */
 import { describe, expect, test } from 'vitest';
 import { isStored } from '../../../gateway/api/answers.ts';
-import { Turns } from '../../../gateway/api/conflict-queue.ts';
+import { ConflictLocks } from '../../../gateway/api/conflict-queue.ts';
 import { freshAttempt } from '../../../gateway/api/context.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { execute } from '../../../gateway/api/execute.ts';
@@ -15,7 +15,7 @@ import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 describe('turns', () => {
   test('of one key come one after the other, in the order of the requests', async () => {
-    const turns = new Turns(new VirtualTimers());
+    const turns = new ConflictLocks(new VirtualTimers());
     const begun: string[] = [];
     const first = await turns.take('k', 100);
     expect([turns.isTaken('k'), turns.isTaken('l')]).toEqual([true, false]);
@@ -33,7 +33,7 @@ describe('turns', () => {
 
   test('a request that no longer waits has none: the next one gets it', async () => {
     const timers = new VirtualTimers();
-    const turns = new Turns(timers);
+    const turns = new ConflictLocks(timers);
     const first = await turns.take('k', 100);
     const impatient = turns.take('k', 100);
     const patient = turns.take('k', 1_000);
@@ -68,7 +68,7 @@ describe('a change', () => {
       ports: { clock: timers, timers, random: (length) => new Uint8Array(length) },
       handle: async () => ({ status: 200, body: {}, change: {}, ...answer }),
       markOf: undefined,
-      turns: new Turns(timers),
+      turns: new ConflictLocks(timers),
     });
     return { executed, lines };
   };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, systemRandom } from '../../../core/actors/live/ports.ts';
 import { chooseCluster } from '../../../core/redis/choose-cluster.ts';
-import type { ClusterEntry, ClusterRegistry, SessionFacts } from '../../../core/redis/clusters.ts';
+import type { ClusterEntry, ClusterRegistry, StoredSessionFacts } from '../../../core/redis/clusters.ts';
 import { connectClusters } from '../../../gateway/signing/connect.ts';
 import type { SigningCall } from '../../../gateway/signing/signing-calls.ts';
 import { CloseKeyRequestSchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -29,7 +29,7 @@ const status = (nodes = 5) => ({
 
 class Registry implements ClusterRegistry {
   readonly at = new Map<string, number>();
-  readonly sessions = new Map<string, SessionFacts>();
+  readonly sessions = new Map<string, StoredSessionFacts>();
   entries: ClusterEntry[] = [];
   located = 0;
   isGone = false;
@@ -200,7 +200,7 @@ describe('a new key', () => {
 });
 
 describe('while a cluster is unreachable', () => {
-  const facts: SessionFacts = {
+  const facts: StoredSessionFacts = {
     ...{ epoch: 3, state: ReceiptState.BACKEND_FAILED, checkpointId: 'ckp_3', checkpointMs: 5, approvalMode: 2 },
     ...{ keystoreType: 4, correlationId: 'cor' },
   };

@@ -2,7 +2,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../core/actors/live/ports.ts';
-import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
+import { startClientCall, type WalletStore } from '../../../gateway/signing/wallet-terms.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   ApprovalMode,
@@ -18,7 +18,7 @@ import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../
 const walletId = 'wal_0199a1b2-0000-7000-8000-000000000001';
 const initiate = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
 
-class Wallets implements WalletReader {
+class Wallets implements WalletStore {
   readonly asked: string[] = [];
   wallet: Partial<WalletRecord> | undefined;
   connection: Partial<ConnectionRecord> = { status: 'connected' };

@@ -2,22 +2,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { faultEngine } from '../../../scenarios/faults/engine.ts';
-import type { DoorRequest } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ApiServerRequest } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { optionsFor } from './support/frames.ts';
 
 const engineOf = () => faultEngine(optionsFor({ world: 'live' }));
-const http = (method: string, path: string): DoorRequest => ({ door: 'http', method, path });
-const grpc = (rpc: string): DoorRequest => ({ door: 'grpc', rpc });
+const http = (method: string, path: string): ApiServerRequest => ({ door: 'http', method, path });
+const grpc = (rpc: string): ApiServerRequest => ({ door: 'grpc', rpc });
 
-function touched(fault: object, request: DoorRequest): boolean {
+function touched(fault: object, request: ApiServerRequest): boolean {
   const engine = engineOf();
   engine.arm({ fault: 'answer_lost', ...fault } as Fault, 0);
   return engine.request(request, 1).fate === 'lost';
 }
 
 describe('a fault of the door', () => {
-  test.each<[object, DoorRequest, boolean]>([
+  test.each<[object, ApiServerRequest, boolean]>([
     [{}, http('GET', '/v1/wallets'), true],
     [{}, grpc('InitiateSigning'), true],
     [{ route: '/v1/wallets/:id' }, http('GET', '/v1/wallets/wal_1'), true],

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import { connect, createServer as createHttp2, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { DoorRequest, DoorVerdict } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ApiServerRequest, ApiServerVerdict } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { GrpcProxy } from '../../../scenarios/injection/grpc-proxy.ts';
 import { HttpProxy } from '../../../scenarios/injection/http-proxy.ts';
 import { until } from '../../support/until.ts';
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 const listen = { host: '127.0.0.1', port: 0 };
-const passed: DoorVerdict = { fate: 'answered', delayMs: 0, faults: [] };
+const passed: ApiServerVerdict = { fate: 'answered', delayMs: 0, faults: [] };
 
 async function portOf(server: Server | Http2Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -28,9 +28,9 @@ interface Seen {
   readonly body: string;
 }
 
-async function httpDoor(verdict: Partial<DoorVerdict> = {}) {
+async function httpDoor(verdict: Partial<ApiServerVerdict> = {}) {
   const effects: Seen[] = [];
-  const asked: DoorRequest[] = [];
+  const asked: ApiServerRequest[] = [];
   /** Answers whose caller has disconnected, as the server behind the door sees it. */
   const broken: string[] = [];
   const server = createServer(async (message, answer) => {
@@ -173,9 +173,9 @@ describe('the HTTP door', () => {
 
 const initiate = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
 
-async function grpcDoor(verdict: Partial<DoorVerdict> = {}) {
+async function grpcCaller(verdict: Partial<ApiServerVerdict> = {}) {
   const effects: string[] = [];
-  const asked: DoorRequest[] = [];
+  const asked: ApiServerRequest[] = [];
   const sessions = { open: 0 };
   const server = createHttp2();
   server.on('session', (session) => {
@@ -247,7 +247,7 @@ interface Called {
 
 describe('the gRPC door', () => {
   test('passes headers, bytes and trailers as they came, and asks about calls of the API alone', async () => {
-    const { call, effects, asked } = await grpcDoor();
+    const { call, effects, asked } = await grpcCaller();
     const called = await call();
     expect(called).toMatchObject({ head: { 'x-request-id': 'req_1' }, trailers: { 'grpc-status': '0' }, broke: false });
     expect(called.body).toBe('an answer of many bytes');
@@ -257,7 +257,7 @@ describe('the gRPC door', () => {
   });
 
   test('passes an answer that is headers alone', async () => {
-    const { call } = await grpcDoor();
+    const { call } = await grpcCaller();
     expect(await call(initiate, { 'x-fails': '1' })).toMatchObject({
       head: { 'grpc-status': '16' },
       body: '',
@@ -271,19 +271,19 @@ describe('the gRPC door', () => {
     [504, '4'],
     [418, '2'],
   ])('refuses without effect: %i is the status %s', async (status, expected) => {
-    const { call, effects } = await grpcDoor({ fate: 'refused', status });
+    const { call, effects } = await grpcCaller({ fate: 'refused', status });
     expect(await call()).toMatchObject({ head: { 'grpc-status': expected }, body: '' });
     expect(effects).toEqual([]);
   });
 
   test('loses an answer after its effect', async () => {
-    const { call, effects } = await grpcDoor({ fate: 'lost' });
+    const { call, effects } = await grpcCaller({ fate: 'lost' });
     expect(await call()).toMatchObject({ head: {}, body: '', broke: true });
     await until(() => effects.length === 1, 'the effect');
   });
 
   test('cuts an answer in its body', async () => {
-    const { call, effects } = await grpcDoor({ fate: 'cut' });
+    const { call, effects } = await grpcCaller({ fate: 'cut' });
     const called = await call();
     expect(called).toMatchObject({ trailers: {}, broke: true });
     expect(called.body.length).toBeLessThan('an answer of many bytes'.length);
@@ -291,14 +291,14 @@ describe('the gRPC door', () => {
   });
 
   test('answers late, whole', async () => {
-    const { call } = await grpcDoor({ delayMs: 120 });
+    const { call } = await grpcCaller({ delayMs: 120 });
     const beganMs = performance.now();
     expect(await call()).toMatchObject({ body: 'an answer of many bytes', trailers: { 'grpc-status': '0' } });
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(115);
   });
 
   test('closes its connection to the gateway with that of its caller', async () => {
-    const { call, sessions, session } = await grpcDoor();
+    const { call, sessions, session } = await grpcCaller();
     await call();
     expect(sessions.open).toBe(1);
     session.destroy();

@@ -1,6 +1,6 @@
 /** Several clusters as one: each fault, process and link is found in its own cluster, under its own name there. */
 import { describe, expect, test } from 'vitest';
-import type { ArmedFault } from '../../../scenarios/faults/control.ts';
+import type { ArmedStatus } from '../../../scenarios/faults/control.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { type Injector, ManyInjectors } from '../../../scenarios/injection/many-clusters.ts';
 
@@ -8,7 +8,7 @@ import { type Injector, ManyInjectors } from '../../../scenarios/injection/many-
 function clusters() {
   const calls: string[] = [];
   const one = (cluster: number): Injector<number> => {
-    let faults: ArmedFault[] = [];
+    let faults: ArmedStatus[] = [];
     let named = 0;
     const note = (what: string) => void calls.push(`${cluster}: ${what}`);
     return {
@@ -17,7 +17,7 @@ function clusters() {
       clockOffsetMs: cluster,
       arm: (fault) => {
         named += 1;
-        const armed = { id: fault.id ?? `flt_${named}`, fault, state: 'holding' } as unknown as ArmedFault;
+        const armed = { id: fault.id ?? `flt_${named}`, fault, state: 'holding' } as unknown as ArmedStatus;
         faults.push(armed);
         note(`arm ${(fault as { target?: string }).target}`);
         return armed;

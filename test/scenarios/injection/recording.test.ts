@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeFrame } from '../../../proto/wire.ts';
 import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { scanFrames } from '../../../scenarios/injection/frame-scan.ts';
-import { Recorder } from '../../../scenarios/injection/recorder.ts';
+import { FrameRecorder } from '../../../scenarios/injection/recorder.ts';
 import { Recording } from '../../../scenarios/injection/recording.ts';
 
 function frame(atMs: number, session: string, tenant = 't'): RunEvent {
@@ -62,7 +62,7 @@ describe('the recording', () => {
   });
 
   test('holds what a frame says in public words, and none of its secrets', () => {
-    const recorder = new Recorder(new Recording(1_000));
+    const recorder = new FrameRecorder(new Recording(1_000));
     const secret = new Uint8Array(32).fill(0x5a);
     const bytes = Buffer.from(
       encodeFrame({

@@ -4,8 +4,8 @@ import vm from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeRun } from '../../../clients/report/html/browser/encode.ts';
-import { type Filter, makeLayout } from '../../../clients/report/html/browser/layout.ts';
-import { type Model, readModel } from '../../../clients/report/html/browser/model.ts';
+import { type EventFilter, makeLayout } from '../../../clients/report/html/browser/layout.ts';
+import { type RunModel, readModel } from '../../../clients/report/html/browser/model.ts';
 import { findSpans } from '../../../clients/report/html/browser/spans.ts';
 import { htmlPage } from '../../../clients/report/html/page.ts';
 import type { RunEvent } from '../../../scenarios/faults/recording.ts';
@@ -13,8 +13,8 @@ import { codePoint } from '../../support/code-point.ts';
 import { runs } from '../../support/thorough.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
-const modelOf = (events: readonly RunEvent[]): Model => readModel(JSON.stringify(encodeRun(runOf(events))));
-const everything: Filter = { words: '', without: new Set(), actor: '', session: '', fault: '' };
+const modelOf = (events: readonly RunEvent[]): RunModel => readModel(JSON.stringify(encodeRun(runOf(events))));
+const everything: EventFilter = { words: '', without: new Set(), actor: '', session: '', fault: '' };
 const byOrder = { ordinal: true, zoom: 1, apart: false };
 const texts = fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom(...hostileTexts));
 
@@ -221,7 +221,7 @@ describe('what is in sight', () => {
       expect(layout.yOfRank(rank)).toBeGreaterThanOrEqual(layout.yOfRank(rank - 1));
   });
 
-  const shownBy = (filter: Partial<Filter>) => {
+  const shownBy = (filter: Partial<EventFilter>) => {
     const layout = makeLayout(model, spans, { ...everything, ...filter }, byOrder);
     return run.events.filter((_, event) => layout.isShown(event));
   };

@@ -12,7 +12,13 @@ import {
 import { mismatchText, stepMismatches, tookMismatches } from '../../../scenarios/runner/expectations.ts';
 import { finalMismatches } from '../../../scenarios/runner/final.ts';
 import type { Expectation } from '../../../scenarios/runner/format.ts';
-import { type Answer, failureOfCode, type Outcome, outcomeOf, outcomeText } from '../../../scenarios/runner/outcome.ts';
+import {
+  failureOfCode,
+  outcomeOf,
+  outcomeText,
+  type StepAnswer,
+  type StepOutcome,
+} from '../../../scenarios/runner/outcome.ts';
 import {
   fieldOf,
   ReferenceMissing,
@@ -24,7 +30,7 @@ import { SessionBook } from '../../../scenarios/runner/sessions.ts';
 import { awaitCondition } from '../../../scenarios/runner/waiting.ts';
 import type { ScenarioWorld } from '../../../scenarios/runner/world.ts';
 
-const answer: Answer = {
+const answer: StepAnswer = {
   ...{
     state: 'BACKEND_COMPLETED',
     reasonCode: 'SIGNATURE_COMPLETED',
@@ -33,8 +39,8 @@ const answer: Answer = {
   },
   ...{ sessionState: 'BACKEND_COMPLETED', sessionId: 'sig_1', resumeToken: '', verified: true, isComplete: true },
 };
-const answered: Outcome = { call: 'sign', answer };
-const failed = (kind: NonNullable<Outcome['failure']>['kind'], more: object = {}): Outcome => ({
+const answered: StepOutcome = { call: 'sign', answer };
+const failed = (kind: NonNullable<StepOutcome['failure']>['kind'], more: object = {}): StepOutcome => ({
   call: 'sign',
   failure: { kind, message: '', ...more },
 });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { faultKinds, faultSchemas } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { explain, type JsonSchema } from '../../../scenarios/runner/explain.ts';
+import { explain, type ScenarioSchema } from '../../../scenarios/runner/explain.ts';
 import { stepSchemas } from '../../../scenarios/runner/format.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { toYaml } from '../../../scenarios/runner/to-yaml.ts';
@@ -250,7 +250,7 @@ describe('what is said of a shape', () => {
           .filter(([, property]) => 'const' in property)
           .map(([name, property]) => [name, (property as { const: unknown }).const]);
         const candidate = { ...random, ...Object.fromEntries(fixed) };
-        const found = explain(schema as unknown as JsonSchema, candidate);
+        const found = explain(schema as unknown as ScenarioSchema, candidate);
         expect(found.length === 0).toBe(Check(schema, candidate));
         if (found.length > 0) refused += 1;
       }),

@@ -10,7 +10,7 @@ import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { toYaml } from '../../../scenarios/runner/to-yaml.ts';
 import type { Verdict } from '../../../scenarios/runner/world.ts';
-import { Network } from '../../../simulation/cluster/network.ts';
+import { SimulatedNetwork } from '../../../simulation/cluster/network.ts';
 import { failsAlike, shrinkFailure } from '../../../simulation/search/campaign.ts';
 import { randomScenario } from '../../../simulation/search/generate.ts';
 import { plain } from '../../../simulation/search/guide.ts';
@@ -139,7 +139,7 @@ describe('a failure', () => {
 
   test('of the simulation itself is one of that seed, and shrinks like others', async () => {
     let seen = 0;
-    const send = vi.spyOn(Network.prototype, 'send').mockImplementation(() => {
+    const send = vi.spyOn(SimulatedNetwork.prototype, 'send').mockImplementation(() => {
       seen += 1;
       if (seen % 10 === 0) throw new TypeError('a planted bug');
     });

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WireEnvelope } from '../../../proto/wire.ts';
-import type { Arrival } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
-import { type Direction, Network } from '../../../simulation/cluster/network.ts';
+import type { FrameArrival } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import { type Direction, SimulatedNetwork } from '../../../simulation/cluster/network.ts';
 import { randomStream } from '../../../simulation/cluster/random.ts';
 import { VirtualTime } from '../../../simulation/cluster/virtual-time.ts';
 import { runs } from '../../support/thorough.ts';
@@ -28,9 +28,9 @@ function world(options: { readonly latency?: { minMs: number; maxMs: number }; r
   ]);
   const seen: string[] = [];
   const arrived: { readonly direction: Direction; readonly attempt: number; readonly atMs: number }[] = [];
-  const fates = new Map<number, readonly Partial<Arrival>[]>();
+  const fates = new Map<number, readonly Partial<FrameArrival>[]>();
   const doing = new Map<number, () => void>();
-  const network = new Network(
+  const network = new SimulatedNetwork(
     {
       time,
       codec: 'bytes',
@@ -61,7 +61,7 @@ function world(options: { readonly latency?: { minMs: number; maxMs: number }; r
   seen.splice(0);
   let count = 0;
   /** Sends the next frame; `fate`: what arrives of it. */
-  const send = (direction: Direction, fate?: readonly Partial<Arrival>[], first?: () => void) => {
+  const send = (direction: Direction, fate?: readonly Partial<FrameArrival>[], first?: () => void) => {
     count += 1;
     if (fate) fates.set(count, fate);
     if (first) doing.set(count, first);

@@ -6,7 +6,7 @@ import { checkClosedKeys, checkRevoked } from '../../../simulation/service/invar
 import { DocumentedLedger, decimal, type ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
 import { checkDryRuns } from '../../../simulation/service/invariants/dry-runs.ts';
 import { Leases } from '../../../simulation/service/invariants/leases.ts';
-import { Connections } from '../../../simulation/wallet-search/connections.ts';
+import { ConnectionTimelines } from '../../../simulation/wallet-search/connections.ts';
 import { Holdings } from '../../../simulation/wallet-search/holdings.ts';
 import { RiskRules } from '../../../simulation/wallet-search/risk.ts';
 import { Scores } from '../../../simulation/wallet-search/scores.ts';
@@ -69,7 +69,7 @@ describe('a connection', () => {
   const follow =
     (...told: readonly Told[]) =>
     () => {
-      const connections = new Connections();
+      const connections = new ConnectionTimelines();
       for (const event of log(...told)) connections.take(event);
     };
   const status = (to: string): Told => [`provider_connection.${to}`, 'pcn_1', { status: to }];

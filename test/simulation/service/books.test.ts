@@ -2,12 +2,12 @@
 import { beforeAll, expect, test } from 'vitest';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { type Books, checkBooks, checkWebhook, readBooks } from '../../../simulation/service/invariants/books.ts';
-import type { Received } from '../../../simulation/service/receivers.ts';
+import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
 import { openTenant, pay, settledFaults, type Tenant } from './support/payments.ts';
 
 let tenant: Tenant;
 let books: Books;
-let received: readonly Received[];
+let received: readonly DeliveredRequest[];
 
 beforeAll(async () => {
   const world = new CustodyWorld({ seed: 'books', keepTrace: false, cryptography: 'model', codec: 'none' });

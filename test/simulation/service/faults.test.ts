@@ -8,7 +8,7 @@ import { randomStream } from '../../../simulation/cluster/random.ts';
 import { CustodyWorld, type WorldOptions } from '../../../simulation/service/custody-world.ts';
 import type { PortCall, PortFate } from '../../../simulation/service/process-life.ts';
 import { randomPlan } from '../../../simulation/service/random-plan.ts';
-import type { Received } from '../../../simulation/service/receivers.ts';
+import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
 import { runs } from '../../support/thorough.ts';
 import { openTenant, pay, settledFaults } from './support/payments.ts';
 
@@ -149,7 +149,7 @@ describe('a fault of the vocabulary', () => {
     expect(world.cluster.faultStatuses().map(({ triggerCount }) => triggerCount)).not.toContain(0);
   });
 
-  test.each<[Fault, (received: readonly Received[], armedMs: number) => boolean]>([
+  test.each<[Fault, (received: readonly DeliveredRequest[], armedMs: number) => boolean]>([
     [
       { fault: 'receiver_status', status: 500, for_ms: 20_000 },
       (received, armedMs) => received.some(({ status, atMs }) => status === 500 && atMs < armedMs + 20_000),

@@ -6,7 +6,7 @@ import { DocumentedLedger, type ToldEvent } from '../../../simulation/service/in
 import { DocumentedModules } from '../../../simulation/service/invariants/documented-modules.ts';
 import { checkHook, type HookFacts } from '../../../simulation/service/invariants/hooks.ts';
 import { checkTimes } from '../../../simulation/service/invariants/timely.ts';
-import type { Received } from '../../../simulation/service/receivers.ts';
+import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
 import { checkStreams } from '../../../simulation/wallet-search/streams.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
@@ -72,7 +72,7 @@ describe('a webhook', () => {
     { type: 'webhook.created', id: 'whk_1', object: { events: ['*'], status: 'enabled' } },
     { type: 'wallet.frozen', id: 'wal_1', atMs: 60_000 },
   );
-  const delivered = (event: ToldEvent, atMs: number, ...names: readonly string[]): Received => {
+  const delivered = (event: ToldEvent, atMs: number, ...names: readonly string[]): DeliveredRequest => {
     const body = JSON.stringify(event);
     const signatures = names.map((name) => {
       const key = Buffer.from(secretOf(name).slice('whsec_'.length), 'base64');
@@ -85,7 +85,7 @@ describe('a webhook', () => {
     return { url: 'https://a.example', sentMs: beganMs + atMs, atMs: beganMs + atMs, headers, body, status: 200 };
   };
   const check =
-    (hook: HookFacts, told: readonly ToldEvent[], ...received: readonly Received[]) =>
+    (hook: HookFacts, told: readonly ToldEvent[], ...received: readonly DeliveredRequest[]) =>
     () =>
       checkHook(hook, told, received, true);
 
@@ -108,7 +108,7 @@ describe('a webhook', () => {
   test('gets each event once and soon, without faults', () => {
     const [, event] = events as [ToldEvent, ToldEvent];
     const times =
-      (...received: readonly Received[]) =>
+      (...received: readonly DeliveredRequest[]) =>
       () =>
         checkTimes([facts(false)], events, received);
     expect(times(delivered(event, 60_100, 'key0'))).not.toThrow();

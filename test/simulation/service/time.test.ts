@@ -17,7 +17,7 @@ import { signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { heartbeatKey } from '../../../gateway/worker-heartbeat.ts';
 import type { WireMessage } from '../../../proto/wire.ts';
 import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
-import type { Answer } from '../../../simulation/service/client.ts';
+import type { ClientAnswer } from '../../../simulation/service/client.ts';
 import { CustodyWorld, type WorldOptions } from '../../../simulation/service/custody-world.ts';
 import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signature.ts';
 import { RedisCustodianRecords } from '../../../wallets/providers/simulated/redis-custodian-records.ts';
@@ -42,7 +42,7 @@ async function open(seed: string, options?: Partial<WorldOptions>) {
   const world = worldOf(seed, options);
   const tenant = await openTenant(world);
   const { client, wallets, webhook } = tenant;
-  const call = (method: string, path: string, body?: object, key?: string): Promise<Answer> =>
+  const call = (method: string, path: string, body?: object, key?: string): Promise<ClientAnswer> =>
     world.run(client.call(method, path, body, key));
   const must = async (method: string, path: string, body?: object) => {
     const answer = await call(method, path, body);
@@ -433,7 +433,7 @@ const checks: Readonly<Record<string, readonly ['machine' | 'service', () => Pro
 
 /** The session of an intent, of a key of its own. */
 async function signingSession(
-  must: (method: string, path: string, body?: object) => Promise<Answer['body']>,
+  must: (method: string, path: string, body?: object) => Promise<ClientAnswer['body']>,
   intent: string,
   key = `${intent}-first`,
 ): Promise<string> {

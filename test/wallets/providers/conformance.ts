@@ -12,11 +12,11 @@ import { formatAmount, parseAmount } from '../../../wallets/networks/amounts.ts'
 import { assetOf, assetsOn } from '../../../wallets/networks/assets.ts';
 import { networkOf } from '../../../wallets/networks/networks.ts';
 import {
-  type Progress,
   type ProviderAdapter,
   ProviderRejected,
   ProviderUnavailable,
   type TransferDraft,
+  type TransferProgress,
 } from '../../../wallets/providers/port/port.ts';
 import { type TestOutcome, testAmounts } from '../../../wallets/providers/port/test-triggers.ts';
 import { type ApprovedIntent, connection, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
@@ -293,8 +293,8 @@ function transferOf(
 }
 
 export interface Run {
-  readonly last: Progress;
-  readonly stages: readonly Progress['stage'][];
+  readonly last: TransferProgress;
+  readonly stages: readonly TransferProgress['stage'][];
   readonly subStatuses: readonly (string | null)[];
   /** Ids that the provider gave. */
   readonly txIds: ReadonlySet<string>;
@@ -326,13 +326,13 @@ export async function follow(
   const number = way.number ?? counted;
   numbers.set(`${subject.adapter.info.kind}/${wallet.id}`, number + 1);
   let transfer = transferOf(subject, wallet, id, amount, number, asset);
-  const stages: Progress['stage'][] = [];
+  const stages: TransferProgress['stage'][] = [];
   const subStatuses: (string | null)[] = [];
   const txIds = new Set<string>();
   let refusals = 0;
   let nowMs = fromMs;
   for (let step = 0; step < 500; step += 1) {
-    let progress: Progress;
+    let progress: TransferProgress;
     try {
       progress = await subject.adapter.advance(metaAt(nowMs), transfer);
       if (repeat) progress = await subject.adapter.advance(metaAt(nowMs), transfer);

@@ -5,7 +5,7 @@ import { providerAdapters } from '../../../wallets/providers/adapters.ts';
 import { openChains } from '../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../wallets/providers/chains/redis-ledgers.ts';
 import { type ProviderKind, providerKinds } from '../../../wallets/providers/port/kinds.ts';
-import type { Progress, ProviderAdapter } from '../../../wallets/providers/port/port.ts';
+import type { ProviderAdapter, TransferProgress } from '../../../wallets/providers/port/port.ts';
 import { makeSelfHosted } from '../../../wallets/providers/self-hosted/adapter.ts';
 import { openingBalances } from '../../../wallets/providers/simulated/economy.ts';
 import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
@@ -48,10 +48,10 @@ async function follow(
   adapter: ProviderAdapter,
   asset: (typeof symbols)[number],
   amount: string,
-): Promise<readonly Progress[]> {
+): Promise<readonly TransferProgress[]> {
   const wallet = await makeWallet(adapter, 'wal_1', networksOf[asset]);
   const intent = intentOf(wallet, { id: 'txi_1', asset, amount, to: destinations[asset] });
-  const said: Progress[] = [];
+  const said: TransferProgress[] = [];
   for (let nowMs = startMs; ; ) {
     const { submission = null } = (said.at(-1) ?? {}) as { readonly submission?: unknown };
     const progress = await adapter.advance(metaAt(nowMs), {
@@ -66,7 +66,7 @@ async function follow(
 }
 
 /** Each news with its milliseconds after the order. */
-const words = (said: readonly Progress[]) => {
+const words = (said: readonly TransferProgress[]) => {
   let atMs = 0;
   return said.map((progress) => {
     const heard = [atMs, progress.providerStatus, progress.stage];

@@ -1,10 +1,15 @@
 /** Where an order stands follows from the time alone: forwards, never back, and asked for no more often than needed. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { slowQueueMs, standing, type Timeline, timelineFor } from '../../../wallets/providers/simulated/timeline.ts';
+import {
+  type StatusTimeline,
+  slowQueueMs,
+  standing,
+  timelineFor,
+} from '../../../wallets/providers/simulated/timeline.ts';
 
 type Word = 'new' | 'queued' | 'sent' | 'confirming' | 'done' | 'broken';
-const usual: Timeline<Word> = [
+const usual: StatusTimeline<Word> = [
   { status: 'new', fromMs: 0 },
   { status: 'queued', fromMs: 100 },
   { status: 'sent', fromMs: 250 },

@@ -3,8 +3,8 @@
  * is checked after the measurement (clients/load/verdict/signatures.ts), so that checking costs the service nothing.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { Curve, Door } from '../../../clients/load/calls/door.ts';
-import type { Evidence, Key } from '../../../clients/load/verdict/signatures.ts';
+import type { SigningCaller, SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
+import type { ClusterKey, Evidence } from '../../../clients/load/verdict/signatures.ts';
 
 /** Makes the intents and sessions of each run unique. */
 const run = randomUUID().slice(0, 8);
@@ -16,7 +16,7 @@ function freshName(): string {
 }
 
 /** InitiateSigning, then SubmitSignatureShare with node 0: one signature. */
-export async function signOnce(door: Door, key: Key, evidence: Evidence[]): Promise<void> {
+export async function signOnce(door: SigningCaller, key: ClusterKey, evidence: Evidence[]): Promise<void> {
   const text = randomBytes(32);
   const message = key.curve === 'ed25519' ? text : createHash('sha256').update(text).digest();
   const begun = await door.initiateSigning(freshName(), key.walletId, message);
@@ -28,7 +28,11 @@ export async function signOnce(door: Door, key: Key, evidence: Evidence[]): Prom
 }
 
 /** InitiateDkg, then the whole round: one key, 3 of 5. */
-export async function makeKey(door: Door, curve: Curve, keys: Omit<Key, 'publicKey'>[]): Promise<void> {
+export async function makeKey(
+  door: SigningCaller,
+  curve: SigningCurve,
+  keys: Omit<ClusterKey, 'publicKey'>[],
+): Promise<void> {
   const walletId = freshName();
   const begun = await door.initiateDkg(walletId, curve);
   if (begun.reasonCode !== 'SESSION_ACCEPTED') throw new Error(`InitiateDkg: ${begun.reasonCode}`);

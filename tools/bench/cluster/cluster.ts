@@ -6,8 +6,8 @@ import { builtFile } from '../../../cli/common/built.ts';
 import { errorText, Failure } from '../../../cli/common/failure.ts';
 import { readRecord } from '../../../cli/common/process-identity.ts';
 import { type Client, createClient } from '../../../clients/client/index.ts';
-import type { Curve } from '../../../clients/load/calls/door.ts';
-import type { Key } from '../../../clients/load/verdict/signatures.ts';
+import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
+import type { ClusterKey } from '../../../clients/load/verdict/signatures.ts';
 import { type LiveProcess, startLiveProcess } from '../../../clients/testing/live-process.ts';
 import { probeVariable, profileVariable } from './probe-protocol.ts';
 
@@ -83,7 +83,7 @@ export class BenchCluster {
   }
 
   /** The ready-made key of a curve. */
-  key(curve: Curve): Key {
+  key(curve: SigningCurve): ClusterKey {
     const found = this.#live.ready.keys.find((key) => key.curve === curve);
     if (found === undefined) throw new Error(`the sandbox has no key on ${curve}`);
     return { walletId: found.wallet_id, curve, publicKey: Buffer.from(found.public_key, 'hex') };

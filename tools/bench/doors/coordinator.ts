@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { readRoster, readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../../cli/cluster-files/sandbox.ts';
-import type { Door } from '../../../clients/load/calls/door.ts';
-import { protobufDoor } from '../../../clients/load/calls/messages.ts';
+import { protobufCaller } from '../../../clients/load/calls/messages.ts';
+import type { SigningCaller } from '../../../clients/load/calls/signing-caller.ts';
 import { silentLog, systemPorts, systemRandom } from '../../../core/actors/live/ports.ts';
 import { callRequest, signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
@@ -16,7 +16,7 @@ import { orderIssuer } from '../../../gateway/signing/order-issuer.ts';
 
 const connectWithinMs = 10_000;
 
-export async function coordinatorDoor(url: string, dataDir: string): Promise<Door> {
+export async function coordinatorDoor(url: string, dataDir: string): Promise<SigningCaller> {
   const roster = readRoster(dataDir, 'sandbox');
   const identitySeed = readSecret(dataDir, secretFiles.gatewayIdentity);
   const link = new LiveCoordinatorLink({
@@ -41,7 +41,7 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   const methods = new Map(signingMethods.map((method) => [method.name, method]));
-  return protobufDoor(
+  return protobufCaller(
     (rpc, request) =>
       new Promise((resolve, reject) => {
         const method = methods.get(rpc)!;

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { builtFile } from '../../../cli/common/built.ts';
 import type { Pids } from '../../../clients/load/measure/processes.ts';
-import type { Evidence, Key } from '../../../clients/load/verdict/signatures.ts';
+import type { ClusterKey, Evidence } from '../../../clients/load/verdict/signatures.ts';
 import { mac } from '../../../core/crypto/hashing.ts';
 import { orderDigest } from '../../../core/crypto/order-macs.ts';
 import { makeKey } from '../reference/cryptography.ts';
@@ -40,7 +40,7 @@ export class BareFloor {
   readonly #children: readonly ChildProcess[];
   readonly #ws: WebSocket;
   readonly #send: (record: Uint8Array) => void;
-  readonly #key: Key;
+  readonly #key: ClusterKey;
   readonly #rung: Rung;
   readonly #orderKeys: readonly Uint8Array[];
   readonly #run = randomUUID().slice(0, 8);

@@ -8,15 +8,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { builtFile } from '../../../cli/common/built.ts';
-import type { Door } from '../../../clients/load/calls/door.ts';
-import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
-import { restDoor } from '../../../clients/load/calls/rest.ts';
+import { grpcCaller } from '../../../clients/load/calls/grpc.ts';
+import { restCaller } from '../../../clients/load/calls/rest.ts';
+import type { SigningCaller } from '../../../clients/load/calls/signing-caller.ts';
 import { cpuSeconds } from '../../../clients/load/measure/processes.ts';
-import { Recorder } from '../../../clients/load/measure/recorder.ts';
+import { LoadRecorder } from '../../../clients/load/measure/recorder.ts';
 import { signOperation } from '../../../clients/load/operations/sign.ts';
 import { drive, InFlight } from '../../../clients/load/run/drive.ts';
 import { liveClock } from '../../../clients/load/run/live-clock.ts';
-import { Operator } from '../../../clients/load/run/operator.ts';
+import { LoadOperator } from '../../../clients/load/run/operator.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import { median } from '../start/starts.ts';
 
@@ -56,8 +56,8 @@ export async function generatorCapacity(
     const [ports] = (await once(child, 'message')) as [{ readonly http: number; readonly grpc: number }];
     const doors = {
       rest: (isBare: boolean) =>
-        restDoor(isBare ? `http://127.0.0.1:${ports.http}` : cluster.httpUrl, cluster.token, callersMax),
-      grpc: (isBare: boolean) => grpcDoor(isBare ? `127.0.0.1:${ports.grpc}` : cluster.grpcAddress, cluster.token),
+        restCaller(isBare ? `http://127.0.0.1:${ports.http}` : cluster.httpUrl, cluster.token, callersMax),
+      grpc: (isBare: boolean) => grpcCaller(isBare ? `127.0.0.1:${ports.grpc}` : cluster.grpcAddress, cluster.token),
     };
     const found: GeneratorCapacity[] = [];
     for (const api of ['rest', 'grpc'] as const) found.push(await capacityOf(api, doors[api], cluster, forMs, say));
@@ -69,7 +69,7 @@ export async function generatorCapacity(
 
 async function capacityOf(
   api: GeneratorCapacity['api'],
-  open: (isBare: boolean) => Door,
+  open: (isBare: boolean) => SigningCaller,
   cluster: BenchCluster,
   forMs: number,
   say: (line: string) => void,
@@ -96,7 +96,7 @@ async function capacityOf(
 }
 
 /** With as many callers as the service accepts without refusing: on a slow machine fewer than on a fast one. */
-async function measure(door: Door, cluster: BenchCluster, forMs: number, run: string): Promise<Measured> {
+async function measure(door: SigningCaller, cluster: BenchCluster, forMs: number, run: string): Promise<Measured> {
   try {
     for (let callers = callersMax; ; callers /= 2) {
       const { completed, errors, measured } = await measureWith(callers, door, cluster, forMs, `${run}-${callers}`);
@@ -113,14 +113,14 @@ async function measure(door: Door, cluster: BenchCluster, forMs: number, run: st
 }
 
 /** Warms up for half the time, then measures. */
-async function measureWith(callers: number, door: Door, cluster: BenchCluster, forMs: number, run: string) {
+async function measureWith(callers: number, door: SigningCaller, cluster: BenchCluster, forMs: number, run: string) {
   let serial = 0;
   const operation = signOperation(door, cluster.key('secp256k1'), () => {
     serial += 1;
     return `${run}-${process.pid}-${serial}`;
   });
-  const recorder = new Recorder(2);
-  const operator = new Operator({
+  const recorder = new LoadRecorder(2);
+  const operator = new LoadOperator({
     operations: new Map([['sign', operation]]),
     mix: new Map([['sign', 1]]),
     random: () => 0,

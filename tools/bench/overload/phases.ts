@@ -7,7 +7,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { builtFile } from '../../../cli/common/built.ts';
 import { failureOf } from '../../../clients/load/calls/call-failed.ts';
-import { grpcDoor } from '../../../clients/load/calls/grpc.ts';
+import { grpcCaller } from '../../../clients/load/calls/grpc.ts';
 import { cpuSeconds, memory } from '../../../clients/load/measure/processes.ts';
 import { makeWallets } from '../../../clients/load/operations/wallets.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
@@ -56,7 +56,7 @@ export async function overloadPhases(
   say: (line: string) => void,
 ): Promise<readonly OverloadPhase[]> {
   const client = plainClient(cluster.httpUrl, cluster.token, connectionsMax);
-  const grpc = grpcDoor(cluster.grpcAddress, cluster.token);
+  const grpc = grpcCaller(cluster.grpcAddress, cluster.token);
   const post = (path: string, body: object) => client.post(path, JSON.stringify(body), randomUUID());
   const wallets = await makeWallets(cluster.client, 'self_hosted', 8);
   let turn = 0;

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { exitCodes, Failure } from '../../../cli/common/failure.ts';
-import { apiNames } from '../../../clients/load/calls/door.ts';
+import { apiNames } from '../../../clients/load/calls/signing-caller.ts';
 
 export const doorNames = [...apiNames, 'coordinator'] as const;
 export type DoorName = (typeof doorNames)[number];

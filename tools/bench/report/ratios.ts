@@ -3,7 +3,7 @@
  * route, a bare BullMQ queue. Rates vary with other load on the machine; so each ratio of rates comes with the ratio of CPU per
  * ceremony, where both sides have one.
  */
-import type { Curve } from '../../../clients/load/calls/door.ts';
+import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
 import type { DkgPhase, Phase, Results, Target } from './results.ts';
 
 export interface RatioInput
@@ -58,7 +58,7 @@ function signingRatios({ signing, floor, cores }: RatioInput): Target[] {
  * Keys per CPU second of the service, in keys per CPU second of @noble/curves: it does the same work, and does not change with
  * ours. At commit 9776c81 they were 4.6 on secp256k1 and 22 on ed25519; the aim is twice that.
  */
-const keysAtFirst: Readonly<Record<Curve, number>> = { secp256k1: 4.6, ed25519: 22 };
+const keysAtFirst: Readonly<Record<SigningCurve, number>> = { secp256k1: 4.6, ed25519: 22 };
 
 function dkgRatios({ dkg, references }: RatioInput): Target[] {
   return Object.entries(keysAtFirst).flatMap(([curve, first]): Target[] => {

@@ -1,8 +1,8 @@
 /** The results of a run, as in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
 
-import type { Curve } from '../../../clients/load/calls/door.ts';
-import type { Memory } from '../../../clients/load/measure/processes.ts';
-import type { Verdict } from '../../../clients/load/verdict/signatures.ts';
+import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
+import type { MemoryUse } from '../../../clients/load/measure/processes.ts';
+import type { SignatureVerdict } from '../../../clients/load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { RedisUse } from '../cluster/redis-use.ts';
 import type { FlatPoint } from '../flat/phases.ts';
@@ -50,7 +50,7 @@ export interface LadderPhase extends Phase {
 }
 
 export interface DkgPhase extends Phase {
-  readonly curve: Curve;
+  readonly curve: SigningCurve;
 }
 
 export interface WalletPhase extends Phase {
@@ -83,7 +83,7 @@ export interface Target {
 
 export interface Correctness {
   readonly holds: boolean;
-  readonly verdict: Verdict;
+  readonly verdict: SignatureVerdict;
   /** Failed calls, over all phases. */
   readonly errors: number;
   /** "ok" when every process still runs and every node is ready after the load; empty when there was no cluster. */
@@ -126,8 +126,8 @@ export interface Results {
   readonly recon: ReconRate | undefined;
   readonly reconRedis: ReconRate | undefined;
   readonly start: StartRates | undefined;
-  readonly memoryIdle: Readonly<Record<string, Memory>>;
-  readonly memory: Readonly<Record<string, Memory>>;
+  readonly memoryIdle: Readonly<Record<string, MemoryUse>>;
+  readonly memory: Readonly<Record<string, MemoryUse>>;
   /** The load generator against a bare server, and the service beside it. Empty: not measured. */
   readonly generator: readonly GeneratorCapacity[];
   readonly correctness: Correctness;

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuSeconds, type Memory, memory, type Pids } from '../../../clients/load/measure/processes.ts';
+import { cpuSeconds, type MemoryUse, memory, type Pids } from '../../../clients/load/measure/processes.ts';
 import { UpProcess } from '../../../clients/testing/up-process.ts';
 
 export interface StartRates {
@@ -17,9 +17,9 @@ export interface StartRates {
   /** Of all processes of the cluster until then, one a start. */
   readonly cpuSeconds: readonly number[];
   /** Idle after the last start, by role. */
-  readonly memory: Readonly<Record<string, Memory>>;
+  readonly memory: Readonly<Record<string, MemoryUse>>;
   /** Of a Node process without loaded modules. */
-  readonly bareNode: Memory | undefined;
+  readonly bareNode: MemoryUse | undefined;
 }
 
 /** A process is idle when it has used no hundredth of a second of CPU for this time. */
@@ -30,7 +30,7 @@ export async function startRates(times: number, say: (line: string) => void): Pr
   const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-bench-start-'));
   const readyMs: number[] = [];
   const cpu: number[] = [];
-  let atRest: Readonly<Record<string, Memory>> = {};
+  let atRest: Readonly<Record<string, MemoryUse>> = {};
   try {
     for (let time = 0; time <= times; time += 1) {
       const beganMs = performance.now();
@@ -67,7 +67,7 @@ async function whenNodesRest(pids: Pids): Promise<void> {
   }
 }
 
-async function bareNode(): Promise<Memory | undefined> {
+async function bareNode(): Promise<MemoryUse | undefined> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e9); console.log("up")'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -6,7 +6,7 @@ import type { TenantStore } from '../../store/contract.ts';
 import { decide } from './decide.ts';
 import { type AccessRequest, readAccess, requestFor } from './record.ts';
 
-export interface Decision {
+export interface AccessDecision {
   readonly tenant: string;
   readonly module: PlannedModule;
   readonly status: 'granted' | 'denied';
@@ -20,7 +20,7 @@ const conflictRetriesMax = 10;
 /** The module's request after the decision; undefined: no request to deny. Rejects with StoreUnavailable. */
 export async function decideAccess(
   store: TenantStore,
-  { tenant, module, status, note }: Decision,
+  { tenant, module, status, note }: AccessDecision,
   { clock, random }: Pick<Ports, 'clock' | 'random'>,
 ): Promise<AccessRequest | undefined> {
   for (let attempt = 0; attempt <= conflictRetriesMax; attempt += 1) {

@@ -7,7 +7,7 @@ import { assetOf } from '../../networks/assets.ts';
 import { effectOf, type Movement } from '../../providers/port/statement.ts';
 import type { Balances } from '../../store/contract.ts';
 import { compareBalances } from './compare.ts';
-import type { Finding } from './exception-record.ts';
+import type { ComparisonFinding } from './exception-record.ts';
 import { type OwnPhase, ownPhases } from './job-record.ts';
 import { type OwnMovement, ownEffect } from './own-side.ts';
 import type { OwnPage, WalletSources, Window } from './sources.ts';
@@ -18,7 +18,7 @@ const triesMax = 5;
 const settlesWithinMs = 3_600_000;
 
 export interface BalanceStep {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ComparisonFinding[];
   readonly assets: number;
   readonly isUnsettled: boolean;
 }
@@ -34,7 +34,7 @@ export async function balanceStep(
     const assets = [...new Set([...sources.wallet.assets, ...theirs.keys()])].filter(
       (asset) => assetOf(asset) !== undefined && (terms.asset === null || terms.asset === asset),
     );
-    const found = (settling: ReadonlyMap<string, bigint>): Finding[] =>
+    const found = (settling: ReadonlyMap<string, bigint>): ComparisonFinding[] =>
       assets.flatMap((asset) => {
         const actual = (theirs.get(asset) ?? 0n) + (settling.get(asset) ?? 0n);
         return compareBalances(sources.wallet, asset, ours.get(asset) ?? 0n, actual, terms) ?? [];

@@ -11,9 +11,9 @@ import { assetOf } from '../../networks/assets.ts';
 import type { NewBalance } from '../../providers/port/port.ts';
 import { effectOf, type Movement, readExchangeKey } from '../../providers/port/statement.ts';
 import {
+  type ComparisonFinding,
   type Correction,
   type ExternalSource,
-  type Finding,
   fingerprintOf,
   type InternalSource,
   type Severity,
@@ -22,7 +22,7 @@ import {
 import type { Tolerance } from './job-record.ts';
 import { type OwnMovement, ownEffect } from './own-side.ts';
 
-export interface Terms {
+export interface CompareTerms {
   readonly nowMs: number;
   readonly lagMs: number;
   readonly tolerance: Tolerance;
@@ -30,15 +30,15 @@ export interface Terms {
 
 export type ComparedWallet = Pick<WalletRecord, 'id' | 'connectionId' | 'provider' | 'network'>;
 
-type Verdict = Pick<Finding, 'type' | 'severity' | 'explanation'>;
+type Verdict = Pick<ComparisonFinding, 'type' | 'severity' | 'explanation'>;
 
 /** `theirs`: every movement with the key. At least one side exists. */
 export function compareMovements(
   wallet: ComparedWallet,
   own: OwnMovement | undefined,
   theirs: readonly Movement[],
-  terms: Terms,
-): Finding | undefined {
+  terms: CompareTerms,
+): ComparisonFinding | undefined {
   const verdict = verdictOf(own, theirs, terms);
   if (verdict === undefined) return undefined;
   const { asset, direction } = (own ?? theirs[0])!;
@@ -58,7 +58,11 @@ export function compareMovements(
   };
 }
 
-function verdictOf(own: OwnMovement | undefined, theirs: readonly Movement[], terms: Terms): Verdict | undefined {
+function verdictOf(
+  own: OwnMovement | undefined,
+  theirs: readonly Movement[],
+  terms: CompareTerms,
+): Verdict | undefined {
   const isOld = (sinceMs: number): boolean => terms.nowMs - sinceMs >= terms.lagMs;
   const [first] = theirs;
   if (own === undefined) {
@@ -106,7 +110,7 @@ function agrees({ state, isFinal }: OwnMovement, { state: theirs }: Movement): b
   return !isFinal && theirs === 'pending';
 }
 
-function amountVerdict(own: OwnMovement, theirs: Movement, { tolerance }: Terms): Verdict | undefined {
+function amountVerdict(own: OwnMovement, theirs: Movement, { tolerance }: CompareTerms): Verdict | undefined {
   const isMoved = own.state === 'completed' || own.state === 'pending' || own.state === 'open';
   const isAmount = isMoved && (own.asset !== theirs.asset || !isWithin(own.asset, own.units, theirs.units, tolerance));
   const bothPaid = own.isFinal && theirs.state !== 'pending';
@@ -126,8 +130,8 @@ export function compareBalances(
   asset: string,
   expected: bigint,
   actual: bigint,
-  terms: Terms,
-): Finding | undefined {
+  terms: CompareTerms,
+): ComparisonFinding | undefined {
   if (isWithin(asset, expected, actual, terms.tolerance)) return undefined;
   const delta = actual - expected;
   const side = (units: bigint): Side => ({ status: null, asset, amount: decimal(asset, units), fee: null, count: 1 });

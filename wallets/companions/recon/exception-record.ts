@@ -56,7 +56,7 @@ export interface Correction {
 }
 
 /** The result of a comparison. */
-export interface Finding {
+export interface ComparisonFinding {
   readonly subject: 'movement' | 'balance';
   readonly type: ExceptionType;
   readonly severity: Severity;
@@ -79,7 +79,7 @@ export interface Finding {
   readonly isFinal: boolean;
 }
 
-export interface ExceptionRecord extends Versioned, Finding {
+export interface ExceptionRecord extends Versioned, ComparisonFinding {
   readonly status: 'open' | 'resolved';
   readonly firstJobId: string;
   readonly lastJobId: string;
@@ -127,10 +127,10 @@ export function fingerprintOf(...words: readonly string[]): string {
 }
 
 /** Whether the two sides are unchanged: then a resolved exception stays resolved. */
-export function saysTheSame(one: Finding, other: Finding): boolean {
+export function saysTheSame(one: ComparisonFinding, other: ComparisonFinding): boolean {
   return factsOf(one) === factsOf(other);
 }
 
-function factsOf({ type, expected, actual, delta, external }: Finding): string {
+function factsOf({ type, expected, actual, delta, external }: ComparisonFinding): string {
   return JSON.stringify([type, expected, actual, delta, external?.ids]);
 }

@@ -8,9 +8,9 @@ import { create, update } from '../../store/changes.ts';
 import type { Change, Guard, NewEvent, Put, TenantStore } from '../../store/contract.ts';
 import { exceptionEvent } from './events.ts';
 import {
+  type ComparisonFinding,
   type ExceptionRecord,
   exceptionType,
-  type Finding,
   fingerprintIndex,
   saysTheSame,
 } from './exception-record.ts';
@@ -26,7 +26,7 @@ export async function noteFindings(
   tenant: string,
   reporter: Reporter,
   jobId: string,
-  findings: readonly Finding[],
+  findings: readonly ComparisonFinding[],
 ): Promise<Noted> {
   const known = await Promise.all(findings.map((finding) => knownOf(store, tenant, finding)));
   const puts: Put[] = [];
@@ -50,7 +50,7 @@ export async function noteFindings(
   return { change: { puts, guards, events }, opened };
 }
 
-async function knownOf(store: TenantStore, tenant: string, { fingerprint }: Finding) {
+async function knownOf(store: TenantStore, tenant: string, { fingerprint }: ComparisonFinding) {
   const index = fingerprintIndex(fingerprint);
   const [count, page] = await Promise.all([
     store.count(tenant, index),
@@ -59,7 +59,7 @@ async function knownOf(store: TenantStore, tenant: string, { fingerprint }: Find
   return { count, newest: page.items[0] };
 }
 
-function open(reporter: Reporter, jobId: string, finding: Finding): ExceptionRecord {
+function open(reporter: Reporter, jobId: string, finding: ComparisonFinding): ExceptionRecord {
   const { nowMs } = reporter;
   return {
     ...finding,
@@ -68,7 +68,7 @@ function open(reporter: Reporter, jobId: string, finding: Finding): ExceptionRec
   };
 }
 
-function seenAgain(nowMs: number, jobId: string, before: ExceptionRecord, finding: Finding): ExceptionRecord {
+function seenAgain(nowMs: number, jobId: string, before: ExceptionRecord, finding: ComparisonFinding): ExceptionRecord {
   const atMs = Math.max(before.lastSeenAtMs, nowMs);
   return {
     ...before,

@@ -15,14 +15,14 @@ export const ownPhases = ['transfers', 'deposits', 'exchanges'] as const;
 export type OwnPhase = (typeof ownPhases)[number];
 
 /** The side of a wallet that the job reads: our records, the provider's movements; of a balances job: both at once. */
-export type Phase = OwnPhase | 'statement' | 'balances';
+export type JobPhase = OwnPhase | 'statement' | 'balances';
 
 export interface Checkpoint {
   /** The last finished wallet; null: none. */
   readonly afterWallet: string | null;
   /** The wallet in progress; null: the next one begins. */
   readonly wallet: string | null;
-  readonly phase: Phase;
+  readonly phase: JobPhase;
   /** The position where the phase continues; null: at its beginning. */
   readonly after: string | null;
 }

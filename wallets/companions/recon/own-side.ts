@@ -13,7 +13,7 @@ import { type IntentRecord, isFinal, isSubmitted } from '../../custody/intents/p
 import type { DepositRecord } from '../../custody/wallets/public.ts';
 import { networkOf } from '../../networks/networks.ts';
 import type { NewBalance } from '../../providers/port/port.ts';
-import { type Direction, exchangeKey, type ProviderStatements } from '../../providers/port/statement.ts';
+import { exchangeKey, type MovementDirection, type ProviderStatements } from '../../providers/port/statement.ts';
 import type { ExchangeRecord } from '../treasury/public.ts';
 
 export type OwnState = 'none' | 'open' | 'pending' | 'completed' | 'failed';
@@ -24,7 +24,7 @@ export interface OwnMovement {
   readonly version: number;
   /** As the provider's statements name it; null: the provider has no name for it yet. */
   readonly key: string | null;
-  readonly direction: Direction;
+  readonly direction: MovementDirection;
   readonly asset: string;
   readonly units: bigint;
   /** Zero until it is paid. */

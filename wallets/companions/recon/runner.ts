@@ -14,7 +14,7 @@ import { merge, update } from '../../store/changes.ts';
 import type { NewEvent, TenantStore } from '../../store/contract.ts';
 import { balanceStep } from './balance-step.ts';
 import { type JobHappening, jobEvent } from './events.ts';
-import type { Finding } from './exception-record.ts';
+import type { ComparisonFinding } from './exception-record.ts';
 import { noteFindings } from './findings.ts';
 import { inTime } from './in-time.ts';
 import {
@@ -56,7 +56,7 @@ const conflictsMax = 20;
 
 /** The results of a batch since the last change. */
 interface Batch {
-  readonly findings: Map<string, Finding>;
+  readonly findings: Map<string, ComparisonFinding>;
   rowsInternal: number;
   rowsExternal: number;
   walletsDone: number;
@@ -219,7 +219,7 @@ class Run {
     return { nowMs: this.#now(), lagMs, tolerance, asset, window };
   }
 
-  #gather(findings: readonly Finding[]): void {
+  #gather(findings: readonly ComparisonFinding[]): void {
     for (const finding of findings) this.#batch.findings.set(finding.fingerprint, finding);
   }
 

@@ -3,8 +3,8 @@ import { type IntentRecord, intentType, ofWalletIndex, txIndex } from '../../cus
 import { depositId, depositsIndex, depositType, type WalletRecord } from '../../custody/wallets/public.ts';
 import type { CallMeta } from '../../providers/port/port.ts';
 import {
-  type Direction,
   type Movement,
+  type MovementDirection,
   type ProviderStatements,
   readExchangeKey,
   type StatementPage,
@@ -84,12 +84,12 @@ export class WalletSources {
   }
 
   /** The provider's movements with each key. */
-  theirs(direction: Direction, keys: readonly string[]): Promise<readonly (readonly Movement[])[]> {
+  theirs(direction: MovementDirection, keys: readonly string[]): Promise<readonly (readonly Movement[])[]> {
     return keys.length === 0 ? Promise.resolve([]) : this.#statements.find(this.#meta, this.wallet, direction, keys);
   }
 
   /** Our movements under these keys; undefined: we have none. */
-  async own(direction: Direction, keys: readonly string[]): Promise<readonly (OwnMovement | undefined)[]> {
+  async own(direction: MovementDirection, keys: readonly string[]): Promise<readonly (OwnMovement | undefined)[]> {
     const [some, exchanged] = await Promise.all([this.#ownTransfers(direction, keys), this.#ownExchanges(keys)]);
     return keys.map(
       (key, index) => exchanged.find((own) => own.key === key && own.direction === direction) ?? some[index],
@@ -104,7 +104,10 @@ export class WalletSources {
     return found.flatMap((exchange) => (exchange === undefined ? [] : exchangeMovements(exchange)));
   }
 
-  async #ownTransfers(direction: Direction, keys: readonly string[]): Promise<readonly (OwnMovement | undefined)[]> {
+  async #ownTransfers(
+    direction: MovementDirection,
+    keys: readonly string[],
+  ): Promise<readonly (OwnMovement | undefined)[]> {
     const { tenant } = this.#meta;
     if (direction === 'in') {
       const ids = keys.map((key) => depositId(this.wallet.id, key));

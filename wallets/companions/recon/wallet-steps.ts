@@ -4,33 +4,33 @@
  * records. The lookup ignores times, so the edges of the window cause no exceptions. Memory holds one page of either side.
  */
 import { assetOf } from '../../networks/assets.ts';
-import type { Direction, Movement } from '../../providers/port/statement.ts';
-import { compareMovements, type Terms } from './compare.ts';
-import type { Finding } from './exception-record.ts';
-import { ownPhases, type Phase } from './job-record.ts';
+import type { Movement, MovementDirection } from '../../providers/port/statement.ts';
+import { type CompareTerms, compareMovements } from './compare.ts';
+import type { ComparisonFinding } from './exception-record.ts';
+import { type JobPhase, ownPhases } from './job-record.ts';
 import type { OwnMovement } from './own-side.ts';
 import type { WalletSources, Window } from './sources.ts';
 
-export interface StepTerms extends Terms {
+export interface StepTerms extends CompareTerms {
   readonly window: Window;
   /** Only this asset; null: all. */
   readonly asset: string | null;
 }
 
-export interface Step {
-  readonly findings: readonly Finding[];
+export interface WalletStep {
+  readonly findings: readonly ComparisonFinding[];
   readonly rowsInternal: number;
   readonly rowsExternal: number;
   /** undefined: the wallet is finished. */
-  readonly next: { readonly phase: Phase; readonly after: string | null } | undefined;
+  readonly next: { readonly phase: JobPhase; readonly after: string | null } | undefined;
 }
 
 export async function transactionStep(
   sources: WalletSources,
-  phase: Exclude<Phase, 'balances'>,
+  phase: Exclude<JobPhase, 'balances'>,
   after: string | null,
   terms: StepTerms,
-): Promise<Step> {
+): Promise<WalletStep> {
   if (phase === 'statement') return statementStep(sources, after, terms);
   const { movements, next } = await sources[phase](terms.window, after);
   const findings = [
@@ -48,10 +48,10 @@ export async function transactionStep(
 
 async function ownFindings(
   sources: WalletSources,
-  direction: Direction,
+  direction: MovementDirection,
   movements: readonly OwnMovement[],
   terms: StepTerms,
-): Promise<Finding[]> {
+): Promise<ComparisonFinding[]> {
   const named = movements.filter((own) => own.direction === direction && own.key !== null && isMeant(own.asset, terms));
   const theirs = await sources.theirs(
     direction,
@@ -60,7 +60,7 @@ async function ownFindings(
   return named.flatMap((own, index) => compareMovements(sources.wallet, own, theirs[index]!, terms) ?? []);
 }
 
-async function statementStep(sources: WalletSources, after: string | null, terms: StepTerms): Promise<Step> {
+async function statementStep(sources: WalletSources, after: string | null, terms: StepTerms): Promise<WalletStep> {
   const { movements, next } = await sources.statement(terms.window, after);
   const [outgoing, incoming] = await Promise.all([
     theirFindings(sources, 'out', movements, terms),
@@ -76,10 +76,10 @@ async function statementStep(sources: WalletSources, after: string | null, terms
 
 async function theirFindings(
   sources: WalletSources,
-  direction: Direction,
+  direction: MovementDirection,
   movements: readonly Movement[],
   terms: StepTerms,
-): Promise<Finding[]> {
+): Promise<ComparisonFinding[]> {
   // We cannot have credited a pending deposit yet.
   const meant = movements.filter(
     (movement) =>

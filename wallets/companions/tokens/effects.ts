@@ -3,7 +3,7 @@ import { eventOf, type Reporter } from '../../../gateway/api/event.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, DueEntry, NewEvent } from '../../store/contract.ts';
 import { lastOrder, type OrderMove } from './machine.ts';
-import { type OrderRecord, orderOrigin, orderType, type TokenRecord, tokenType } from './record.ts';
+import { type OrderRecord, type OwnTokenRecord, orderOrigin, orderType, tokenType } from './record.ts';
 import { isFinal } from './states.ts';
 import { orderView, tokenFacts } from './view.ts';
 
@@ -12,8 +12,8 @@ export type TokenHappening = 'created' | 'deployed' | 'failed' | 'frozen' | 'unf
 export function tokenChange(
   reporter: Reporter,
   happening: TokenHappening,
-  before: TokenRecord | undefined,
-  after: TokenRecord,
+  before: OwnTokenRecord | undefined,
+  after: OwnTokenRecord,
 ): Change {
   const event = eventOf(reporter, {
     type: `token.${happening}`,

@@ -2,10 +2,10 @@
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
-import { type OrderRecord, orderType, type TokenRecord, tokenType } from './record.ts';
+import { type OrderRecord, type OwnTokenRecord, orderType, tokenType } from './record.ts';
 
 export interface FoundToken {
-  readonly token: TokenRecord;
+  readonly token: OwnTokenRecord;
   readonly balances: Balances;
 }
 

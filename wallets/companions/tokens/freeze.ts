@@ -8,7 +8,7 @@ import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.
 import { merge, update } from '../../store/changes.ts';
 import { tokenChange } from './effects.ts';
 import { findToken } from './find.ts';
-import type { TokenRecord } from './record.ts';
+import type { OwnTokenRecord } from './record.ts';
 import { tokenView } from './view.ts';
 
 /** Freezing a frozen token changes nothing, and neither does unfreezing an active one. */
@@ -29,7 +29,7 @@ export async function setTokenFrozen(
   }
   const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
   if (asset === undefined) throw new Error(`the asset of ${token.id} is missing`);
-  const after: TokenRecord = {
+  const after: OwnTokenRecord = {
     ...token,
     status,
     freezeReason: isFrozen ? (reason ?? null) : null,

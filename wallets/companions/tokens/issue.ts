@@ -19,7 +19,7 @@ import { assetOf, type TokenTerms } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { create, merge } from '../../store/changes.ts';
 import { tokenChange } from './effects.ts';
-import { intentIdOf, type TokenRecord, tokenOrigin } from './record.ts';
+import { intentIdOf, type OwnTokenRecord, tokenOrigin } from './record.ts';
 import type { CreateBody } from './schemas.ts';
 import { tokenView } from './view.ts';
 
@@ -63,7 +63,7 @@ export async function issueToken(
   const draft = { ...draftOf(intents, context, found, evaluation), origin: { kind: tokenOrigin, id } };
   const { connection } = evaluation;
   const opening = openingOf(context, { draft, verdict: verdictOf(evaluation), wallet, connection });
-  const token: TokenRecord = {
+  const token: OwnTokenRecord = {
     ...terms,
     id,
     version: 1,

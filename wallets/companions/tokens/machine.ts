@@ -3,8 +3,8 @@
  * status on the way; one change writes all of them, as the next version. If the table in states.ts does not allow a step, the
  * function throws: callers check before.
  */
-import { approversOf, type Verdict, type Vote } from '../../custody/intents/public.ts';
-import type { Failure, OrderRecord, ReserveCheck } from './record.ts';
+import { approversOf, type IntentVerdict, type Vote } from '../../custody/intents/public.ts';
+import type { OrderRecord, ReserveCheck, TokenFailure } from './record.ts';
 import { mayFollow, type OrderStatus } from './states.ts';
 
 export interface OrderMove {
@@ -35,7 +35,7 @@ export function lastOrder({ passed }: OrderMove): OrderRecord {
 }
 
 /** created → the decision of compliance, risk and policy on its transaction. */
-export function openOrder(draft: OrderDraft, verdict: Verdict, nowMs: number): OrderMove {
+export function openOrder(draft: OrderDraft, verdict: IntentVerdict, nowMs: number): OrderMove {
   const pending = verdict.kind === 'pendingApproval' ? verdict : undefined;
   const created: OrderRecord = {
     ...draft,
@@ -87,7 +87,7 @@ export function beginOrder(record: OrderRecord, reserveCheck: ReserveCheck, nowM
 export function rejectOrder(
   record: OrderRecord,
   subStatus: string,
-  error: Failure | null,
+  error: TokenFailure | null,
   nowMs: number,
   check: ReserveCheck | null = null,
 ): OrderMove {
@@ -99,7 +99,7 @@ export function completeOrder(record: OrderRecord, nowMs: number): OrderMove {
   return { before: record, passed: [enter(next(record, {}, nowMs), 'completed', null, nowMs)] };
 }
 
-export function failOrder(record: OrderRecord, subStatus: string, error: Failure, nowMs: number): OrderMove {
+export function failOrder(record: OrderRecord, subStatus: string, error: TokenFailure, nowMs: number): OrderMove {
   return { before: record, passed: [enter(next(record, { error }, nowMs), 'failed', subStatus, nowMs)] };
 }
 

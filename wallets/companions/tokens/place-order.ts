@@ -24,7 +24,7 @@ import { orderChange } from './effects.ts';
 import { findToken } from './find.ts';
 import type { TokenDeps } from './issue.ts';
 import { lastOrder, openOrder } from './machine.ts';
-import { intentIdOf, type OrderKind, orderOrigin, type TokenRecord } from './record.ts';
+import { intentIdOf, type OrderKind, type OwnTokenRecord, orderOrigin } from './record.ts';
 import { readReserve } from './reserve.ts';
 import type { MintBody, RedeemBody } from './schemas.ts';
 import { orderView } from './view.ts';
@@ -70,7 +70,7 @@ export async function redeemToken(
 
 interface Placed {
   readonly kind: OrderKind;
-  readonly token: TokenRecord;
+  readonly token: OwnTokenRecord;
   readonly found: FoundWallet;
   readonly units: bigint;
   readonly toAddress: string;
@@ -137,7 +137,7 @@ async function place(
 }
 
 /** Throws ServiceError 400 with all issues. */
-function unitsOf({ decimals }: TokenRecord, amount: string, issues: FieldIssue[]): bigint {
+function unitsOf({ decimals }: OwnTokenRecord, amount: string, issues: FieldIssue[]): bigint {
   const units = parseAmount(amount, decimals);
   if (typeof units === 'string') {
     issues.push({ field: 'amount', issue: units, message: amountTakes(units, decimals) });
@@ -146,7 +146,7 @@ function unitsOf({ decimals }: TokenRecord, amount: string, issues: FieldIssue[]
   return units;
 }
 
-function assertActive({ status }: TokenRecord): void {
+function assertActive({ status }: OwnTokenRecord): void {
   if (status === 'active') return;
   throw new ServiceError('conflict', `the token is ${status}: it takes no orders`, {
     details: [{ field: 'status', issue: 'state_conflict', message: 'the token must be active' }],

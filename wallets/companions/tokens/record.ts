@@ -13,7 +13,7 @@ import { isFinal, type OrderStatus } from './states.ts';
 export const tokenStatuses = ['deploying', 'active', 'frozen', 'failed'] as const;
 export type TokenStatus = (typeof tokenStatuses)[number];
 
-export interface TokenRecord extends Versioned, TokenTerms {
+export interface OwnTokenRecord extends Versioned, TokenTerms {
   readonly status: TokenStatus;
   readonly issuerWalletId: string;
   /** The connection of the issuer's wallet. */
@@ -22,7 +22,7 @@ export interface TokenRecord extends Versioned, TokenTerms {
   /** The transaction that deploys its contract. */
   readonly intentId: string;
   /** The reason why it was never deployed. */
-  readonly error: Failure | null;
+  readonly error: TokenFailure | null;
   readonly freezeReason: string | null;
   readonly metadata: MetadataValue;
   readonly correlationId: string;
@@ -30,12 +30,12 @@ export interface TokenRecord extends Versioned, TokenTerms {
   readonly updatedAtMs: number;
 }
 
-export interface Failure {
+export interface TokenFailure {
   readonly code: string;
   readonly message: string;
 }
 
-export const tokenType: RecordType<TokenRecord> = {
+export const tokenType: RecordType<OwnTokenRecord> = {
   name: 'token',
   status: ({ status }) => status,
   indices: ({ connectionId, status }) => ['tokens', `tokens:status:${status}`, `tokens:connection:${connectionId}`],
@@ -86,7 +86,7 @@ export interface OrderRecord extends Versioned {
   readonly approvals: readonly Vote[];
   readonly approvalsRequired: number;
   readonly approvers: readonly string[];
-  readonly error: Failure | null;
+  readonly error: TokenFailure | null;
   readonly metadata: MetadataValue;
   readonly correlationId: string;
   readonly statusHistory: readonly {
@@ -122,7 +122,7 @@ export interface Supply {
   readonly circulating: bigint;
 }
 
-export function supplyOf({ id, symbol, status, supplyCap }: TokenRecord, balances: Balances): Supply {
+export function supplyOf({ id, symbol, status, supplyCap }: OwnTokenRecord, balances: Balances): Supply {
   if (status === 'deploying' || status === 'failed') return { left: BigInt(supplyCap), minting: 0n, circulating: 0n };
   const account = balances.get(symbol);
   const { available: left, reserved: minting } = account ?? { available: 0n, reserved: 0n };

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { create, update } from '../../store/changes.ts';
 import type { Change, LedgerEntry, Put, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
-import { type OrderRecord, type Reserve, supplyOf, type TokenRecord, tokenType } from './record.ts';
+import { type OrderRecord, type OwnTokenRecord, type Reserve, supplyOf, tokenType } from './record.ts';
 
 export interface ReserveHold extends Versioned {
   /** The token that the reserve backs. */
@@ -24,7 +24,7 @@ export interface FoundHold {
   /** The amount reserved for this token. */
   readonly heldUnits: bigint;
   /** Another token that the reserve backs. */
-  readonly takenBy: TokenRecord | undefined;
+  readonly takenBy: OwnTokenRecord | undefined;
   /** Guards that no order invalidates a takeover before the commit. */
   readonly guards: NonNullable<Change['guards']>;
 }

@@ -13,11 +13,11 @@ import type { Change, LedgerEntry, TenantStore } from '../../store/contract.ts';
 import { orderChange, orderMember, tokenChange } from './effects.ts';
 import { completeOrder, failOrder, rejectOrder } from './machine.ts';
 import {
-  type Failure,
   type OrderRecord,
+  type OwnTokenRecord,
   orderOrigin,
   orderType,
-  type TokenRecord,
+  type TokenFailure,
   tokenOrigin,
   tokenType,
 } from './record.ts';
@@ -70,7 +70,7 @@ const deployment: Decide = async (store, tenant, id, reporter) => {
   if (intent === undefined || !isOver(intent.status)) return done;
   const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
   if (asset === undefined) throw new Error(`the asset of ${id} is missing`);
-  const next = (patch: Partial<TokenRecord>): TokenRecord => ({
+  const next = (patch: Partial<OwnTokenRecord>): OwnTokenRecord => ({
     ...token,
     ...patch,
     version: token.version + 1,
@@ -127,6 +127,6 @@ function givingBack({ tokenId: walletId, asset, units }: OrderRecord): LedgerEnt
   return { walletId, asset, available: BigInt(units), reserved: -BigInt(units) };
 }
 
-function failureOf({ status, providerError, subStatus }: IntentRecord): Failure {
+function failureOf({ status, providerError, subStatus }: IntentRecord): TokenFailure {
   return providerError ?? { code: subStatus ?? status.toUpperCase(), message: `its transaction intent is ${status}` };
 }

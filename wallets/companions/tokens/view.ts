@@ -3,16 +3,16 @@ import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { Balances } from '../../store/contract.ts';
-import { type OrderRecord, type Reserve, supplyOf, type TokenRecord } from './record.ts';
+import { type OrderRecord, type OwnTokenRecord, type Reserve, supplyOf } from './record.ts';
 
-export function tokenView(token: TokenRecord, balances: Balances) {
+export function tokenView(token: OwnTokenRecord, balances: Balances) {
   const { left, minting, circulating } = supplyOf(token, balances);
   const text = (units: bigint) => formatAmount(units, token.decimals);
   return { ...tokenFacts(token), supply: text(circulating), minting: text(minting), available_to_mint: text(left) };
 }
 
 /** Without the supply, which changes separately: the form in events. */
-export function tokenFacts(token: TokenRecord) {
+export function tokenFacts(token: OwnTokenRecord) {
   const { id, symbol, name, network, decimals, supplyCap, contract } = token;
   return {
     id,

@@ -7,6 +7,7 @@
  * constraint that set its size, and each omission its reason.
  */
 import {
+  type AllocationTarget,
   absolute,
   bpsAll,
   type CashFloor,
@@ -16,7 +17,6 @@ import {
   type PricedAsset,
   positionsOf,
   pricedOf,
-  type Target,
   unitsWorth,
   worthOf,
 } from './valuation.ts';
@@ -75,7 +75,7 @@ export interface NetworkFee {
 }
 
 export interface PlanInput {
-  readonly targets: readonly Target[];
+  readonly targets: readonly AllocationTarget[];
   /** The spendable balances of the strategy's wallets, in their order; also of coins that only pay fees. */
   readonly holdings: readonly Holding[];
   readonly priced: ReadonlyMap<string, PricedAsset>;

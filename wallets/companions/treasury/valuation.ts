@@ -8,7 +8,7 @@ export const bpsAll = 10_000n;
 /** Digits after the decimal point of a price and of a value. */
 export const usdDecimals = 8;
 
-export interface Target {
+export interface AllocationTarget {
   readonly asset: string;
   /** Its share of the total value; those of a strategy sum up to 10,000. */
   readonly weightBps: number;
@@ -37,7 +37,7 @@ export interface Position {
   readonly value: bigint;
   /** Its present share, rounded down. */
   readonly weightBps: number;
-  readonly target: Target;
+  readonly target: AllocationTarget;
   /** Its value at the target share. */
   readonly targetValue: bigint;
   /** Above zero: overweight. Basis points of the total value, rounded towards zero. */
@@ -73,7 +73,7 @@ export interface CashFloor {
  * Throws RangeError when an asset of the targets has no price.
  */
 export function positionsOf(
-  targets: readonly Target[],
+  targets: readonly AllocationTarget[],
   holdings: readonly Holding[],
   priced: ReadonlyMap<string, PricedAsset>,
   floor?: CashFloor,
@@ -106,12 +106,12 @@ export function positionsOf(
 }
 
 function targetValues(
-  targets: readonly Target[],
+  targets: readonly AllocationTarget[],
   totalValue: bigint,
   priced: ReadonlyMap<string, PricedAsset>,
   floor: CashFloor | undefined,
-): (target: Target) => bigint {
-  const share = ({ weightBps }: Target): bigint => (totalValue * BigInt(weightBps)) / bpsAll;
+): (target: AllocationTarget) => bigint {
+  const share = ({ weightBps }: AllocationTarget): bigint => (totalValue * BigInt(weightBps)) / bpsAll;
   const cash = targets.find(({ asset }) => asset === floor?.asset);
   if (cash === undefined || floor === undefined) return share;
   // Rounded up: one unit less than the floor's value is below the floor.

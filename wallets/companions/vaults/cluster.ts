@@ -5,12 +5,12 @@
 import type { KeyScheme } from '../../../proto/key-schemes.ts';
 import type { Sharing } from '../../../proto/roster.ts';
 import type { CallMeta } from '../../providers/port/port.ts';
-import type { Curve, KeystoreName } from './record.ts';
+import type { KeystoreName, VaultCurve } from './record.ts';
 
 export interface KeyOrder {
   readonly keyId: string;
   readonly keystoreType: KeystoreName;
-  readonly curve: Curve;
+  readonly curve: VaultCurve;
   readonly threshold: number;
   readonly totalNodes: number;
 }

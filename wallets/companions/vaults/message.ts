@@ -9,13 +9,13 @@ import { sha256 } from '../../../core/crypto/hashing.ts';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import type { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { digestBytes, ed25519MessageBytesMax } from '../../../proto/limits.ts';
-import type { Curve } from './record.ts';
+import type { VaultCurve } from './record.ts';
 
 export const messageTypes = ['raw', 'digest'] as const;
 export type MessageType = (typeof messageTypes)[number];
 
 /** Throws ServiceError 400. */
-export function signedBytes(curve: Curve, type: MessageType, message: Uint8Array): Uint8Array {
+export function signedBytes(curve: VaultCurve, type: MessageType, message: Uint8Array): Uint8Array {
   const { length } = message;
   if (length === 0 || length > ed25519MessageBytesMax) {
     throw refused('not_allowed_value', `takes 1 to ${ed25519MessageBytesMax} bytes`);

@@ -21,7 +21,7 @@ export const keystoreTypes = [
 ] as const;
 export type KeystoreName = (typeof keystoreTypes)[number];
 export const curves = ['secp256k1', 'ed25519'] as const;
-export type Curve = (typeof curves)[number];
+export type VaultCurve = (typeof curves)[number];
 export const approvalModes = ['unspecified', 'direct_allowed', 'human_required'] as const;
 export const vaultStatuses = ['active', 'archived'] as const;
 export const keyStatuses = ['active', 'closing', 'deleted'] as const;
@@ -33,7 +33,7 @@ export interface VaultRecord extends Versioned {
   readonly name: string;
   readonly status: (typeof vaultStatuses)[number];
   readonly keystoreType: KeystoreName;
-  readonly curve: Curve;
+  readonly curve: VaultCurve;
   readonly threshold: number;
   readonly totalNodes: number;
   readonly approvalMode: (typeof approvalModes)[number];
@@ -52,7 +52,7 @@ export interface VaultKeyRecord extends Versioned {
   readonly vaultId: string;
   readonly name: string | null;
   readonly status: (typeof keyStatuses)[number];
-  readonly curve: Curve;
+  readonly curve: VaultCurve;
   readonly keystoreType: KeystoreName;
   readonly scheme: KeyScheme;
   /** Compressed point, lowercase hex; empty if every node has its own key. */

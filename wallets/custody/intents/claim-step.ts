@@ -2,7 +2,7 @@
  * The step that begins a transfer's signature: it gets its number, and from then on it is executed unless it fails. What it was
  * made for, its wallet and its token decide once more.
  */
-import { Turns } from '../../../gateway/api/conflict-queue.ts';
+import { ConflictLocks } from '../../../gateway/api/conflict-queue.ts';
 import { merge } from '../../store/changes.ts';
 import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/token-assets.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
@@ -23,13 +23,13 @@ const tokenFrozen = 'TOKEN_FROZEN';
 export class ClaimStep {
   readonly #context: StepContext;
   /** Of transfers whose owner decides about one record: all but one of those that try together would be refused. */
-  readonly #turns: Turns;
+  readonly #turns: ConflictLocks;
   readonly #readAgain: (task: Loaded) => Promise<Loaded | undefined>;
 
   /** `readAgain`: the task with its record as it is stored now. */
   constructor(context: StepContext, readAgain: (task: Loaded) => Promise<Loaded | undefined>) {
     this.#context = context;
-    this.#turns = new Turns(context.deps.timers);
+    this.#turns = new ConflictLocks(context.deps.timers);
     this.#readAgain = readAgain;
   }
 

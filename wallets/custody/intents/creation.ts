@@ -13,7 +13,7 @@ import { changeOf } from './effects.ts';
 import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from './evaluation.ts';
 import type { DryRunDecision } from './facts.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
-import { type IntentDraft, lastOf, openIntent, type Verdict } from './machine.ts';
+import { type IntentDraft, type IntentVerdict, lastOf, openIntent } from './machine.ts';
 import type { IntentRecord } from './record.ts';
 import { intentView, unitsText } from './view.ts';
 
@@ -41,7 +41,7 @@ export async function createIntent(
 
 export interface Opening {
   readonly draft: IntentDraft;
-  readonly verdict: Verdict;
+  readonly verdict: IntentVerdict;
   readonly wallet: WalletRecord;
   readonly connection: ConnectionRecord;
 }
@@ -150,7 +150,7 @@ export function draftOf(
   };
 }
 
-export function verdictOf({ decision, screening }: Pick<TransferEvaluation, 'decision' | 'screening'>): Verdict {
+export function verdictOf({ decision, screening }: Pick<TransferEvaluation, 'decision' | 'screening'>): IntentVerdict {
   if (decision.decision === 'allow') return { kind: 'approved' };
   if (decision.decision === 'deny') {
     return { kind: 'denied', subStatus: screening.decision === 'blocked' ? 'SCREENING_BLOCKED' : 'POLICY_DENIED' };

@@ -20,9 +20,9 @@ import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { duePrefix } from './effects.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type IntentRecord, intentType } from './record.ts';
-import { type StepTimes, stepTimes, type Task } from './step-context.ts';
+import { type IntentTask, type StepTimes, stepTimes } from './step-context.ts';
 import { IntentSteps } from './steps.ts';
-import { Pace } from './throughput.ts';
+import { StartRate } from './throughput.ts';
 
 export interface DriverOptions {
   /** Transfers of one provider kind that are worked on at once. */
@@ -54,11 +54,11 @@ interface Held {
   readonly key: string;
   readonly provider: ProviderKind;
   state: 'queued' | 'running' | 'waiting';
-  task: Task;
+  task: IntentTask;
   /** While it waits: until when. */
   atMs: number;
   /** News that came while it was being worked on. */
-  again: Task | undefined;
+  again: IntentTask | undefined;
   /** Times in a row that the store was unreachable. */
   storeFailures: number;
   /** The store was restored to an earlier state: the result of this work is ignored. */
@@ -68,7 +68,7 @@ interface Held {
 interface Lane {
   readonly queue: FairQueue<Held>;
   running: number;
-  readonly pace: Pace;
+  readonly pace: StartRate;
 }
 
 export class IntentDriver implements IntentQueue {
@@ -288,7 +288,7 @@ export class IntentDriver implements IntentQueue {
     await store.commit(tenant, { due: [{ member, atMs }] }).catch(() => undefined);
   }
 
-  #offer(task: Task & { readonly record: IntentRecord }): void {
+  #offer(task: IntentTask & { readonly record: IntentRecord }): void {
     if (this.#stopping) return;
     const key = `${task.tenant}/${task.id}`;
     const held = this.#held.get(key);
@@ -312,7 +312,7 @@ export class IntentDriver implements IntentQueue {
     this.#held.set(held.key, held);
     let lane = this.#lanes.get(held.provider);
     if (lane === undefined) {
-      lane = { queue: new FairQueue(), running: 0, pace: new Pace(this.#deps.timers) };
+      lane = { queue: new FairQueue(), running: 0, pace: new StartRate(this.#deps.timers) };
       this.#lanes.set(held.provider, lane);
     }
     lane.queue.push(held.task.tenant, held);
@@ -362,7 +362,7 @@ export class IntentDriver implements IntentQueue {
     }
   }
 
-  #goOn(held: Held, task: Task, atMs: number): void {
+  #goOn(held: Held, task: IntentTask, atMs: number): void {
     const nowMs = this.#deps.clock.nowMs();
     held.again = undefined;
     held.task = task;

@@ -36,7 +36,7 @@ export interface TransferRequest {
 }
 
 /** The validated fields of an intent. */
-export interface Operation {
+export interface IntentOperation {
   /** The intent's. */
   readonly id: string;
   readonly kind: IntentKind;
@@ -50,7 +50,7 @@ export interface Operation {
 }
 
 export interface TransferEvaluation {
-  readonly operation: Operation;
+  readonly operation: IntentOperation;
   readonly facts: TransactionFacts;
   readonly connection: ConnectionRecord;
   readonly quote: Quote;
@@ -92,7 +92,7 @@ export async function evaluateOperation(
   deps: IntentDependencies,
   context: RequestContext,
   { wallet, balances }: FoundWallet,
-  operation: Operation,
+  operation: IntentOperation,
 ): Promise<TransferEvaluation> {
   const { id, kind, asset, units, toAddress, token } = operation;
   if (wallet.status !== 'active') throw walletNotActive(wallet.status);

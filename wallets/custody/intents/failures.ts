@@ -1,9 +1,9 @@
 /** How a transfer fails when its provider gave no outcome of its own: refused, or never reachable. */
 import type { NewBalance, ProviderRejected } from '../../providers/port/port.ts';
-import type { Failure } from './machine.ts';
+import type { IntentFailure } from './machine.ts';
 import type { IntentRecord } from './record.ts';
 
-export function rejection(error: ProviderRejected): Failure {
+export function rejection(error: ProviderRejected): IntentFailure {
   return {
     providerTxId: null,
     providerStatus: null,
@@ -12,7 +12,7 @@ export function rejection(error: ProviderRejected): Failure {
   };
 }
 
-export function providerUnreachable(subStatus: string): Failure {
+export function providerUnreachable(subStatus: string): IntentFailure {
   return {
     providerTxId: null,
     providerStatus: null,

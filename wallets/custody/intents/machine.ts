@@ -3,7 +3,7 @@
  * every status that it passes, in order. A move is written in one change, so all its statuses have one version, one above the
  * last. The table in states.ts must allow each step, else the function throws: callers check before, so that is a bug.
  */
-import type { FillerTransaction, Progress } from '../../providers/port/port.ts';
+import type { FillerTransaction, TransferProgress } from '../../providers/port/port.ts';
 import type { IntentRecord, Vote } from './record.ts';
 import { type IntentStatus, isFinal, isSubmitted, mayFollow } from './states.ts';
 
@@ -38,7 +38,7 @@ export type IntentDraft = Omit<
   | 'expiresAtMs'
 >;
 
-export type Verdict =
+export type IntentVerdict =
   /** `votes`: those that were given before it became an intent. */
   | { readonly kind: 'approved'; readonly votes?: Pick<IntentRecord, 'approvals' | 'approvalsRequired' | 'approvers'> }
   | {
@@ -50,7 +50,7 @@ export type Verdict =
     }
   | { readonly kind: 'denied'; readonly subStatus: string };
 
-export interface Failure {
+export interface IntentFailure {
   readonly providerTxId: string | null;
   readonly providerStatus: string | null;
   readonly subStatus: string;
@@ -74,7 +74,7 @@ export function lastOf(move: Move): IntentRecord {
 }
 
 /** created → screening → the result of the evaluators. */
-export function openIntent(draft: IntentDraft, verdict: Verdict, nowMs: number): Move {
+export function openIntent(draft: IntentDraft, verdict: IntentVerdict, nowMs: number): Move {
   const pending = verdict.kind === 'pendingApproval' ? verdict : undefined;
   const created: IntentRecord = {
     ...draft,
@@ -156,7 +156,7 @@ export function beginSigning(record: IntentRecord, nowMs: number): Move {
  */
 export function advanceIntent(
   record: IntentRecord,
-  progress: Exclude<Progress, { stage: 'failed' }>,
+  progress: Exclude<TransferProgress, { stage: 'failed' }>,
   nowMs: number,
 ): Move | undefined {
   checkAtProvider(record);
@@ -204,7 +204,7 @@ export function triedAgain(record: IntentRecord): IntentRecord {
 /** It failed for good; its reservations are released except for the fee. `filler`: the transaction that used its nonce. */
 export function failIntent(
   record: IntentRecord,
-  failure: Failure,
+  failure: IntentFailure,
   feePaid: Fee,
   nowMs: number,
   filler?: FillerTransaction,
@@ -215,7 +215,7 @@ export function failIntent(
 }
 
 /** It failed for good, but its nonce must still be released or filled: it keeps its status and reservations until then. */
-export function openGap(record: IntentRecord, failure: Failure, nowMs: number): Move {
+export function openGap(record: IntentRecord, failure: IntentFailure, nowMs: number): Move {
   checkAtProvider(record);
   return { before: record, passed: [next(record, { ...failurePatch(record, failure), gap: 'open' }, nowMs)] };
 }
@@ -227,7 +227,7 @@ export function fillGapOf(record: IntentRecord, nowMs: number): Move {
 }
 
 /** The failure of an intent with a gap, as `openGap` noted it. */
-export function failureOf(record: IntentRecord): Failure {
+export function failureOf(record: IntentRecord): IntentFailure {
   const { providerError, providerTxId, providerStatus, subStatus } = record;
   if (record.gap === undefined || providerError === null) throw new Error('this intent has not failed');
   return { providerTxId, providerStatus, subStatus: subStatus ?? 'FAILED', error: providerError };
@@ -238,7 +238,7 @@ function checkAtProvider({ status, gap }: IntentRecord): void {
   if (gap !== undefined) throw new Error('this intent has failed: nothing but its number is left to settle');
 }
 
-function failurePatch(record: IntentRecord, failure: Failure): Partial<IntentRecord> {
+function failurePatch(record: IntentRecord, failure: IntentFailure): Partial<IntentRecord> {
   return {
     subStatus: failure.subStatus,
     providerTxId: failure.providerTxId ?? record.providerTxId,
@@ -248,7 +248,7 @@ function failurePatch(record: IntentRecord, failure: Failure): Partial<IntentRec
   };
 }
 
-export function tamperedFailure(message: string): Failure {
+export function tamperedFailure(message: string): IntentFailure {
   const code = 'RECORD_TAMPERED';
   return { providerTxId: null, providerStatus: null, subStatus: code, error: { code, message } };
 }

@@ -2,10 +2,10 @@
 import {
   type DecidedTransaction,
   NotDecided,
-  type Progress,
   type ProviderAdapter,
   ProviderRejected,
   ProviderUnavailable,
+  type TransferProgress,
 } from '../../providers/port/port.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { retryDelayMs } from './backoff.ts';
@@ -30,7 +30,7 @@ export class ProviderStep {
     const { record, wallet, number } = task;
     const intent = { ...record, decided };
     const adapter = adapterOf(this.#context.deps, record.provider);
-    let progress: Progress;
+    let progress: TransferProgress;
     try {
       progress = await this.#context.asked((meta) => adapter.advance(meta, { intent, wallet, number }), task);
     } catch (error) {

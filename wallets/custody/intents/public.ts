@@ -20,7 +20,7 @@ export type {
 } from './facts.ts';
 export { historyOf, withoutOwn } from './history.ts';
 export { type FoundWallet, findWallet } from './lookup.ts';
-export { approversOf, cancelIntent, hasVoted, type IntentDraft, type Verdict } from './machine.ts';
+export { approversOf, cancelIntent, hasVoted, type IntentDraft, type IntentVerdict } from './machine.ts';
 export type { IntentOwner, SigningLeave } from './owner.ts';
 export { type IntentRecord, intentType, ofWalletIndex, toDestinationIndex, txIndex, type Vote } from './record.ts';
 export { intentRoutes } from './routes.ts';

@@ -7,11 +7,11 @@ import type { Change } from '../../store/contract.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import { changeOf, dueOf, handoverMs } from './effects.ts';
-import { type Failure, failIntent, holdIntent, lastOf, type Move, openGap, triedAgain } from './machine.ts';
+import { failIntent, holdIntent, type IntentFailure, lastOf, type Move, openGap, triedAgain } from './machine.ts';
 import type { IntentRecord } from './record.ts';
 
 /** An intent to continue, and what is known of it so far. */
-export interface Task {
+export interface IntentTask {
   readonly tenant: string;
   readonly id: string;
   /** As last committed; undefined: it must be read. */
@@ -24,7 +24,7 @@ export interface Task {
 }
 
 /** A task whose record and wallet have been read. */
-export interface Loaded extends Task {
+export interface Loaded extends IntentTask {
   readonly record: IntentRecord;
   readonly wallet: WalletRecord;
   readonly number: number | undefined;
@@ -32,7 +32,7 @@ export interface Loaded extends Task {
 
 /** Continue this at that time; undefined: nothing to do for now, or another gateway does it. */
 export interface Next {
-  readonly task: Task;
+  readonly task: IntentTask;
   readonly atMs: number;
 }
 
@@ -88,7 +88,7 @@ export class StepContext {
   }
 
   /** A number that the chain will never see used would hold up every later transfer of the wallet: it comes first. */
-  async fail(task: Loaded, failure: Failure, fee: NewBalance, numberUsed: boolean): Promise<Next | undefined> {
+  async fail(task: Loaded, failure: IntentFailure, fee: NewBalance, numberUsed: boolean): Promise<Next | undefined> {
     const nowMs = this.nowMs;
     if (task.number === undefined || numberUsed) return this.move(task, failIntent(task.record, failure, fee, nowMs));
     return this.move(task, openGap(task.record, failure, nowMs), soon(nowMs, this.times.leaseMs));

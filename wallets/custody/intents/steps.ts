@@ -19,7 +19,7 @@ import { decidedOf, orderOf } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
 import { intentType } from './record.ts';
 import { isFinal } from './states.ts';
-import { type Loaded, type Next, StepContext, type StepTimes, stepTimes, type Task } from './step-context.ts';
+import { type IntentTask, type Loaded, type Next, StepContext, type StepTimes, stepTimes } from './step-context.ts';
 import { TamperedStep } from './tampered-step.ts';
 
 export class IntentSteps {
@@ -40,8 +40,8 @@ export class IntentSteps {
   }
 
   /** Takes step after step until the intent has to wait. Throws StoreUnavailable; then nothing is known of the last step. */
-  async run(task: Task, isStopping: () => boolean): Promise<Next | undefined> {
-    let current: Task = task;
+  async run(task: IntentTask, isStopping: () => boolean): Promise<Next | undefined> {
+    let current: IntentTask = task;
     try {
       const loaded = await this.#load(task);
       let next: Next | undefined = loaded && { task: loaded, atMs: 0 };
@@ -57,7 +57,7 @@ export class IntentSteps {
     }
   }
 
-  async #load(task: Task): Promise<Loaded | undefined> {
+  async #load(task: IntentTask): Promise<Loaded | undefined> {
     const { tenant, id } = task;
     const { store } = this.#context.deps;
     const record = task.record ?? (await store.read(tenant, intentType, id));

@@ -15,7 +15,7 @@ import { failIntent, openGap, tamperedFailure } from './machine.ts';
 import { decidedOf } from './order-check.ts';
 import { type IntentRecord, intentType } from './record.ts';
 import { type IntentStatus, intentStatuses, isFinal, isSubmitted } from './states.ts';
-import type { StepContext, Task } from './step-context.ts';
+import type { IntentTask, StepContext } from './step-context.ts';
 import { intentView } from './view.ts';
 
 /** What is known of a tampered intent. */
@@ -33,7 +33,7 @@ export class TamperedStep {
   }
 
   /** `error`: of the read that failed. Throws it for an intent that the provider may have: that one is tried again. */
-  async run({ tenant, id, record }: Task, error: StoreTampered): Promise<undefined> {
+  async run({ tenant, id, record }: IntentTask, error: StoreTampered): Promise<undefined> {
     const { store } = this.#context.deps;
     const own = error.recordId === id;
     const known = own ? undefined : (record ?? (await store.read(tenant, intentType, id)));

@@ -4,7 +4,7 @@ import type { Timers } from '../../../core/actors/contract.ts';
 /** A rate is measured over at least this long, and the next one begins then. */
 const windowMs = 1_000;
 
-export class Pace {
+export class StartRate {
   readonly #timers: Timers;
   #fromMs: number;
   #starts = 0;

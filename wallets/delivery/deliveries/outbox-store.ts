@@ -59,7 +59,7 @@ export interface Dispatched {
   readonly skipped: number;
 }
 
-export interface Move {
+export interface DeliveryMove {
   readonly before: DeliveryRecord;
   /** Version one higher. */
   readonly after: DeliveryRecord;
@@ -69,7 +69,7 @@ export interface Move {
   readonly endpoint: 'failed' | 'answered' | undefined;
 }
 
-export interface Depth {
+export interface OutboxDepth {
   /** Deliveries that are being made now. */
   readonly outstanding: number;
   /** Deliveries that wait for their next try. */
@@ -104,7 +104,7 @@ export interface OutboxStore {
   /** undefined: the delivery is not as it was read any more. */
   move(
     tenant: string,
-    move: Move,
+    move: DeliveryMove,
     nowMs: number,
   ): Promise<{ readonly failingSinceMs: number | null; readonly behind: boolean } | undefined>;
   /** It is outstanding no more. `hold`: it waits until its webhook is enabled; `drop`: only if it is final or gone. */
@@ -121,5 +121,5 @@ export interface OutboxStore {
   clear(tenant: string, webhookId: string): Promise<boolean>;
   /** Trims the delivery log of an inactive webhook. */
   trim(tenant: string, webhookId: string, limits: DispatchLimits, nowMs: number): Promise<void>;
-  depth(tenant: string, webhookId: string): Promise<Depth>;
+  depth(tenant: string, webhookId: string): Promise<OutboxDepth>;
 }

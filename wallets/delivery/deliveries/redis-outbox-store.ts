@@ -11,10 +11,10 @@ import { asking } from '../../store/asking-redis.ts';
 import { eventOf } from '../../store/replies.ts';
 import {
   type DeliveryJob,
-  type Depth,
+  type DeliveryMove,
   type Dispatched,
   type DispatchLimits,
-  type Move,
+  type OutboxDepth,
   type OutboxStore,
   overdueAfterMs,
   type TenantOutboxes,
@@ -96,7 +96,7 @@ export class RedisOutboxStore implements OutboxStore {
 
   async move(
     tenant: string,
-    { before, after, place, endpoint }: Move,
+    { before, after, place, endpoint }: DeliveryMove,
     nowMs: number,
   ): Promise<{ readonly failingSinceMs: number | null; readonly behind: boolean } | undefined> {
     const args = {
@@ -155,7 +155,7 @@ export class RedisOutboxStore implements OutboxStore {
     while ((await asking(this.#scripts.trim(of(tenant), args))) >= trimmedAtOnce);
   }
 
-  async depth(tenant: string, webhookId: string): Promise<Depth> {
+  async depth(tenant: string, webhookId: string): Promise<OutboxDepth> {
     const reply = await asking(this.#scripts.depth(of(tenant), { webhookId }));
     const [outstanding, retrying, cursor, last, failing] = reply;
     return {

@@ -5,7 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import { luaCommand, luaScript } from '../../../core/redis/lua.ts';
-import type { StreamEntry } from '../../store/replies.ts';
+import type { StreamReply } from '../../store/replies.ts';
 import type { WebhookStatus } from '../webhooks/public.ts';
 
 export type JobReply = readonly [id: string, tries: number, sequence: string];
@@ -15,7 +15,7 @@ type OutboxesReply = readonly [
   removed: readonly string[],
 ];
 type DispatchReply =
-  | readonly ['ok', more: number, skipped: number, jobs: readonly JobReply[], entries: readonly StreamEntry[]]
+  | readonly ['ok', more: number, skipped: number, jobs: readonly JobReply[], entries: readonly StreamReply[]]
   | readonly ['changed'];
 type MoveReply = readonly ['ok', failing: string, behind: number] | readonly ['conflict'];
 type DepthReply = readonly [outstanding: number, retrying: number, cursor: string, last: string, failing: string];

@@ -9,7 +9,7 @@ import type { NewEvent, TenantStore } from '../../store/contract.ts';
 import { type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
 import { requeued } from './attempt.ts';
 import { relayDefaults } from './outbox-relay.ts';
-import type { Depth, OutboxStore } from './outbox-store.ts';
+import type { OutboxDepth, OutboxStore } from './outbox-store.ts';
 import { type DeliveryRecord, type DeliveryStatus, deliveryIndex, deliveryType } from './record.ts';
 
 export type Redelivery =
@@ -66,7 +66,7 @@ export class WebhookService {
     this.#clock = clock;
   }
 
-  async depthOf(tenant: string, webhookId: string): Promise<Depth> {
+  async depthOf(tenant: string, webhookId: string): Promise<OutboxDepth> {
     return this.#hooks.depth(tenant, webhookId);
   }
 

@@ -13,7 +13,7 @@ import { repeat } from '../../../core/actors/waiting.ts';
 import type { StreamCaller } from '../../../gateway/api/route.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { type EventQuery, StoreUnavailable, type TenantStore } from '../../store/contract.ts';
-import type { Follower, Place } from './live-feed.ts';
+import type { Follower, FollowerPlace } from './live-feed.ts';
 import { eventView } from './view.ts';
 
 export interface StreamTimes {
@@ -28,7 +28,7 @@ export const streamTimes: StreamTimes = { heartbeatMs: 15_000, recheckMs: 30_000
 
 export interface EventStreamOptions {
   readonly store: Pick<TenantStore, 'events'>;
-  readonly place: Place;
+  readonly place: FollowerPlace;
   readonly caller: StreamCaller;
   /** Which events. */
   readonly filter: Pick<EventQuery, 'types' | 'resourceId' | 'connectionIds'>;

@@ -37,7 +37,7 @@ interface Followed {
 }
 
 /** A place of a follower, taken before its stream stands. */
-export interface Place {
+export interface FollowerPlace {
   readonly tenant: string;
   /** The follower that takes the place; gets the known last sequence at once. */
   join(follower: Follower): void;
@@ -81,7 +81,7 @@ export class LiveFeed {
   }
 
   /** Throws ServiceError when all places are taken, or the gateway stops. */
-  take(tenant: string): Place {
+  take(tenant: string): FollowerPlace {
     if (this.#stopped) throw new ServiceError('unavailable', 'the gateway stops: connect again');
     const followed = this.#tenants.get(tenant) ?? this.#follow(tenant);
     const { perTenantMax, perGatewayMax } = this.#limits;

@@ -15,12 +15,12 @@ export interface CompiledPolicy {
   readonly rules: readonly { readonly rule: PolicyRule; readonly condition: Rule }[];
 }
 
-export type Verdict = Pick<PolicyDecision, 'decision' | 'matchedRules' | 'trace' | 'approvals' | 'reason'>;
+export type PolicyVerdict = Pick<PolicyDecision, 'decision' | 'matchedRules' | 'trace' | 'approvals' | 'reason'>;
 
 /** The name of the implicit rule in traces; ids of rules have no colon. */
 export const complianceRule = 'compliance:blocked';
 
-export function evaluatePolicy(policy: CompiledPolicy, input: RuleInput, screening: ScreeningDecision): Verdict {
+export function evaluatePolicy(policy: CompiledPolicy, input: RuleInput, screening: ScreeningDecision): PolicyVerdict {
   const evaluated = policy.rules.map(({ rule, condition }) => evaluateRule(rule, condition, input));
   const floor: readonly Evaluated[] =
     screening === 'blocked'
@@ -35,7 +35,7 @@ export function evaluatePolicy(policy: CompiledPolicy, input: RuleInput, screeni
   }));
   const matching = (effect: PolicyEffect): readonly Evaluated[] =>
     lines.filter(({ rule, matched }) => matched && rule.effect === effect);
-  const verdict = (decision: PolicyEffect, matched: readonly Evaluated[], reason: string): Verdict => ({
+  const verdict = (decision: PolicyEffect, matched: readonly Evaluated[], reason: string): PolicyVerdict => ({
     decision,
     matchedRules: matched.map(({ rule }) => rule.id),
     trace,

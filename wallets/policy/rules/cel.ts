@@ -9,7 +9,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { addressKey } from './address-key.ts';
-import { Address, addExactTypes, Units } from './exact-types.ts';
+import { AddressValue, addExactTypes, Units } from './exact-types.ts';
 import { subjectUnitsMax } from './pattern.ts';
 
 /** The objects that rules see; the classes name them in error messages. */
@@ -31,7 +31,7 @@ export interface VariableField {
   readonly meaning: string;
 }
 
-export interface Variable {
+export interface RuleVariable {
   readonly name: string;
   readonly scopes: readonly RuleScope[];
   readonly fields: readonly VariableField[];
@@ -40,7 +40,7 @@ export interface Variable {
 const both: readonly RuleScope[] = ['policy', 'risk'];
 
 /** Every variable of the language, apart from `now` (a timestamp). */
-export const variables: readonly Variable[] = [
+export const variables: readonly RuleVariable[] = [
   {
     name: 'tx',
     scopes: both,
@@ -190,8 +190,8 @@ export function makeRuleInput({ tx, compliance, risk, history, nowMs }: RuleFact
       ...tx,
       amount: new Units(tx.amount),
       available: new Units(tx.available),
-      to: new Address(addressKey(tx.to)),
-      from: new Address(addressKey(tx.from)),
+      to: new AddressValue(addressKey(tx.to)),
+      from: new AddressValue(addressKey(tx.from)),
       // A map, so that no key of a caller can reach an object's own properties.
       metadata: new Map(Object.entries(tx.metadata).map(([key, value]) => [key, ruleText(value)])),
     }),

@@ -14,7 +14,7 @@ export class Units {
   }
 }
 
-export class Address {
+export class AddressValue {
   readonly value: string;
   constructor(value: string) {
     this.value = value;
@@ -37,7 +37,7 @@ interface MacroContext {
 }
 
 export function addExactTypes(environment: Environment): void {
-  environment.registerType('Units', Units).registerType('Address', Address);
+  environment.registerType('Units', Units).registerType('Address', AddressValue);
   addUnits(environment);
   addAddresses(environment);
 }
@@ -83,13 +83,13 @@ function addUnits(environment: Environment): void {
 }
 
 function addAddresses(environment: Environment): void {
-  const same = (address: Address, text: string): boolean => address.value === addressKey(text);
+  const same = (address: AddressValue, text: string): boolean => address.value === addressKey(text);
   environment.registerOperator('Address == string', same);
-  environment.registerOperator('Address == Address', (a: Address, b: Address) => a.value === b.value);
-  environment.registerOperator('Address in list<string>', (address: Address, list: readonly string[]) =>
+  environment.registerOperator('Address == Address', (a: AddressValue, b: AddressValue) => a.value === b.value);
+  environment.registerOperator('Address in list<string>', (address: AddressValue, list: readonly string[]) =>
     list.some((text) => same(address, text)),
   );
-  environment.registerFunction('string(Address): string', (address: Address) => address.value);
+  environment.registerFunction('string(Address): string', (address: AddressValue) => address.value);
 }
 
 function isDecimal(text: string): boolean {

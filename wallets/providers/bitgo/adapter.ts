@@ -6,9 +6,9 @@ import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simula
 import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   BitgoError,
+  type BitgoSend,
   type BitgoTransfer,
   bitgoTimeline,
-  type SendRequest,
   type SimulatedBitgo,
   type TransferState,
 } from './custodian.ts';
@@ -105,7 +105,7 @@ function sendRequest(
   decimalAmount: string,
   amount: string,
   address: string,
-): SendRequest {
+): BitgoSend {
   return { sequenceId, walletId, coin: coinOf(symbol), amount, decimalAmount, address };
 }
 

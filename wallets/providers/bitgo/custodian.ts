@@ -11,7 +11,7 @@ import type { CustodianBook } from '../simulated/custodian-book.ts';
 import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
+import { type Standing, type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
 
 export type TransferState = 'initialized' | 'pendingApproval' | 'signed' | 'unconfirmed' | 'confirmed' | 'failed';
 
@@ -37,7 +37,7 @@ export interface BitgoWallet {
   readonly publicKey: string;
 }
 
-export interface SendRequest {
+export interface BitgoSend {
   /** Chosen by the caller: the same id names the same transfer. */
   readonly sequenceId: string;
   readonly coin: string;
@@ -55,13 +55,13 @@ export interface BitgoTransfer {
   readonly standing: Standing<TransferState>;
 }
 
-interface StoredTransfer extends SendRequest {
+interface StoredTransfer extends BitgoSend {
   readonly id: string;
   readonly environment: ClusterEnvironment;
   readonly createdMs: number;
 }
 
-const usual: Timeline<TransferState> = [
+const usual: StatusTimeline<TransferState> = [
   { status: 'initialized', fromMs: 0 },
   { status: 'pendingApproval', fromMs: 300 },
   { status: 'signed', fromMs: 900 },
@@ -70,7 +70,7 @@ const usual: Timeline<TransferState> = [
 ];
 
 /** The timeline of a transfer. */
-export function bitgoTimeline(outcome: TestOutcome | undefined): Timeline<TransferState> {
+export function bitgoTimeline(outcome: TestOutcome | undefined): StatusTimeline<TransferState> {
   return timelineFor(usual, { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' }, outcome);
 }
 
@@ -114,7 +114,7 @@ export class SimulatedBitgo {
   }
 
   /** Builds a transaction and discards it. */
-  async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: SendRequest): Promise<void> {
+  async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: BitgoSend): Promise<void> {
     await this.#sleep(latencyMs('buildTransaction', sequenceId));
     refuseQuote(errors, testOutcome(environment, decimalAmount));
   }
@@ -123,7 +123,7 @@ export class SimulatedBitgo {
   async sendCoins(
     tenant: string,
     environment: ClusterEnvironment,
-    request: SendRequest,
+    request: BitgoSend,
     attempt: number,
     nowMs: number,
   ): Promise<BitgoTransfer> {

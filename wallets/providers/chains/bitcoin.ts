@@ -20,7 +20,7 @@ import {
   witnessesSign,
 } from './bitcoin-transaction.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
-import type { BitcoinLedger, Holding } from './ledger.ts';
+import type { BitcoinLedger, HeldCoins } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 
 /** The lowest fee rate that nodes relay, satoshi a virtual byte. */
@@ -72,7 +72,7 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
    * Reserves outputs of `address` for a payment, largest first, for a day. The same payment id gets the same outputs, for
    * another day.
    */
-  async hold(paymentId: string, address: string, payment: BitcoinPayment, nowMs: number): Promise<Holding> {
+  async hold(paymentId: string, address: string, payment: BitcoinPayment, nowMs: number): Promise<HeldCoins> {
     const sats = payment.sats + paymentFee(payment.to, address, 0).plain;
     const satsPerInput = feeRate * inputVbytes;
     const untilMs = nowMs + heldMs;

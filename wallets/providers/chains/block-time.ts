@@ -12,7 +12,7 @@ export function nextBlockMs(nowMs: number, blockMs: number): number {
   return genesisMs + (headAt(nowMs, blockMs) + 1) * blockMs;
 }
 
-export interface Depth {
+export interface BlockDepth {
   readonly block: number;
   readonly state: 'pending' | 'confirming' | 'confirmed';
   readonly confirmations: number;
@@ -20,7 +20,7 @@ export interface Depth {
 }
 
 /** The depth of the block at `minedAtMs`, past or future. Its own block is the first confirmation. */
-export function depthOf(minedAtMs: number, nowMs: number, blockMs: number, confirmationsNeeded: number): Depth {
+export function depthOf(minedAtMs: number, nowMs: number, blockMs: number, confirmationsNeeded: number): BlockDepth {
   const block = headAt(minedAtMs, blockMs);
   const confirmations = nowMs < minedAtMs ? 0 : headAt(nowMs, blockMs) - block + 1;
   return {

@@ -6,7 +6,7 @@
  * `confirmationsNeeded` blocks. Fees are burned.
  */
 import type { NetworkId } from '../../networks/networks.ts';
-import type { Direction, StatementQuery } from '../port/statement.ts';
+import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import type { EvmEffect } from './token-contract.ts';
 
 export interface ChainTransaction {
@@ -39,7 +39,7 @@ export interface ChainTransaction {
 
 /** The effect of a mined transaction on one address. A payment to its own sender has two movements. */
 export interface ChainMovement {
-  readonly direction: Direction;
+  readonly direction: MovementDirection;
   readonly transaction: ChainTransaction;
   /** The amount that it adds to the address, or would take from it, without the fee. */
   readonly units: bigint;
@@ -74,7 +74,12 @@ export interface Chain {
   /** The effects of mined transactions on an address, in the order of their blocks. Throws ChainUnavailable. */
   movements(address: string, query: StatementQuery, nowMs: number): Promise<readonly ChainMovement[]>;
   /** undefined: this transaction has no such movement at the address, or is older than `keptMs`. Throws ChainUnavailable. */
-  movement(address: string, direction: Direction, id: string, nowMs: number): Promise<ChainMovement | undefined>;
+  movement(
+    address: string,
+    direction: MovementDirection,
+    id: string,
+    nowMs: number,
+  ): Promise<ChainMovement | undefined>;
   /** Creates money, once per `key`; `by`: as a movement of the address. Throws ChainUnavailable. */
   fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }

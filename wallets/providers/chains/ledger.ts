@@ -7,7 +7,7 @@
  */
 
 import type { NetworkId } from '../../networks/networks.ts';
-import type { Direction, StatementQuery } from '../port/statement.ts';
+import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import type { Coin } from './bitcoin-transaction.ts';
 import type { FundedBy } from './chain.ts';
 import type { EvmEffect, TokenConstructor } from './token-contract.ts';
@@ -46,7 +46,7 @@ export interface NewTransaction {
 
 /** The effect of a mined transaction on one address. A payment to its own sender has two movements. */
 export interface LedgerMovement {
-  readonly direction: Direction;
+  readonly direction: MovementDirection;
   readonly transaction: LedgerTransaction;
   /** The amount that it adds to the address, or would take from it, without the fee. */
   readonly units: bigint;
@@ -56,7 +56,7 @@ export interface Ledger {
   transaction(id: string): Promise<LedgerTransaction | undefined>;
   /** The index of mined transactions by address: by the time of their blocks, then by direction and id. */
   movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]>;
-  movement(address: string, direction: Direction, id: string): Promise<LedgerMovement | undefined>;
+  movement(address: string, direction: MovementDirection, id: string): Promise<LedgerMovement | undefined>;
   /** Of every asset of the network, by symbol. */
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
 }
@@ -125,7 +125,7 @@ export interface NewBitcoinTransaction extends NewTransaction {
   readonly outputs: readonly Output[];
 }
 
-export type Holding =
+export type HeldCoins =
   | { readonly kind: 'held'; readonly coins: readonly Coin[] }
   /** Other payments hold too much of the address: ask again when they are complete. */
   | { readonly kind: 'wait' }
@@ -156,7 +156,7 @@ export interface BitcoinLedger extends Ledger {
    * Reserves the largest free outputs until they cover the need. The same payment gets the same outputs again. Expired
    * reservations of other payments are free.
    */
-  hold(request: HoldRequest): Promise<Holding>;
+  hold(request: HoldRequest): Promise<HeldCoins>;
   /** Sats of the `count` + 1 largest free outputs, and of all held ones. */
   largest(address: string, count: number): Promise<readonly bigint[]>;
   /** Frees the unspent outputs of the payment. */

@@ -11,7 +11,7 @@ import type { Coin } from './bitcoin-transaction.ts';
 import { type FundedBy, retentionMs } from './chain.ts';
 import type {
   BitcoinLedger,
-  Holding,
+  HeldCoins,
   HoldRequest,
   LedgerTransaction,
   NewBitcoinTransaction,
@@ -49,7 +49,7 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
     return verdict === 'OK' ? fromFlat(id, fields) : undefined;
   }
 
-  async hold(request: HoldRequest): Promise<Holding> {
+  async hold(request: HoldRequest): Promise<HeldCoins> {
     const { paymentId, address, inputsMax, nowMs, untilMs } = request;
     const [verdict, lock] = await this.#hold({
       ...{ paymentId, address, inputsMax, nowMs, untilMs },

@@ -15,7 +15,7 @@ import type { Redis } from 'ioredis';
 import { luaCommand } from '../../../core/redis/lua.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
-import { type Direction, readPlace, type StatementQuery } from '../port/statement.ts';
+import { type MovementDirection, readPlace, type StatementQuery } from '../port/statement.ts';
 import { ChainUnavailable } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
 import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf } from './scripts.ts';
@@ -66,12 +66,12 @@ export class RedisChain implements Ledger {
     });
     return found.flatMap(([name, atMs, flat]) => {
       const colon = name.indexOf(':');
-      const direction = name.slice(0, colon) as Direction;
+      const direction = name.slice(0, colon) as MovementDirection;
       return Number(atMs) < query.toMs ? [toMovement(address, direction, name.slice(colon + 1), fieldsOf(flat))] : [];
     });
   }
 
-  async movement(address: string, direction: Direction, id: string): Promise<LedgerMovement | undefined> {
+  async movement(address: string, direction: MovementDirection, id: string): Promise<LedgerMovement | undefined> {
     const [score, fields] = await Promise.all([
       this.#answer(() => this.#redis.zscore(`${this.#prefix}at:${address}`, `${direction}:${id}`)),
       this.fields(`tx:${id}`),
@@ -113,7 +113,7 @@ function fieldsOf(flat: readonly string[]): Record<string, string> {
 
 function toMovement(
   address: string,
-  direction: Direction,
+  direction: MovementDirection,
   id: string,
   fields: Readonly<Record<string, string>>,
 ): LedgerMovement {

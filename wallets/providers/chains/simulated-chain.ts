@@ -1,6 +1,6 @@
 /** The common part of the simulated chains: a ledger, blocks by time, and the present state of a stored transaction. */
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
-import type { Direction, StatementQuery } from '../port/statement.ts';
+import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import { blockMsDefault, depthOf, nextBlockMs } from './block-time.ts';
 import type { ChainMovement, ChainTransaction } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
@@ -34,7 +34,12 @@ export abstract class SimulatedChain<L extends Ledger> {
     return found.map((movement) => this.#movementAsOf(movement, nowMs));
   }
 
-  async movement(address: string, direction: Direction, id: string, nowMs: number): Promise<ChainMovement | undefined> {
+  async movement(
+    address: string,
+    direction: MovementDirection,
+    id: string,
+    nowMs: number,
+  ): Promise<ChainMovement | undefined> {
     const found = await this.ledger.movement(this.accountOf(address), direction, id);
     return found && this.#movementAsOf(found, nowMs);
   }

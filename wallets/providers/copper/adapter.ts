@@ -7,8 +7,8 @@ import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   CopperError,
   type CopperOrder,
+  type CopperStatus,
   copperTimeline,
-  type OrderStatus,
   type SimulatedCopper,
   type WithdrawRequest,
 } from './custodian.ts';
@@ -47,7 +47,7 @@ const currencies: Readonly<Record<string, readonly [base: string, main: string]>
   SOL: ['SOL', 'SOL'],
 };
 
-const stages: Readonly<Record<OrderStatus, Stage>> = {
+const stages: Readonly<Record<CopperStatus, Stage>> = {
   new: 'signing',
   queued: 'signing',
   reserved: 'signing',
@@ -59,7 +59,7 @@ const stages: Readonly<Record<OrderStatus, Stage>> = {
   error: 'failed',
 };
 
-const subStatuses: Partial<Record<OrderStatus, string>> = {
+const subStatuses: Partial<Record<CopperStatus, string>> = {
   queued: 'QUEUED_AT_PROVIDER',
   'waiting-approve': 'APPROVAL_AT_PROVIDER',
   processing: 'AWAITING_CONFIRMATIONS',
@@ -67,7 +67,7 @@ const subStatuses: Partial<Record<OrderStatus, string>> = {
 
 export const copperWords: BookWords = {
   timeline: copperTimeline,
-  stageOf: (status) => stages[status as OrderStatus],
+  stageOf: (status) => stages[status as CopperStatus],
   assetIds: Object.fromEntries(Object.entries(currencies).map(([symbol, [base]]) => [symbol, base])),
 };
 

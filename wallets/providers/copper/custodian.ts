@@ -11,9 +11,9 @@ import type { CustodianBook } from '../simulated/custodian-book.ts';
 import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
+import { type Standing, type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
 
-export type OrderStatus =
+export type CopperStatus =
   | 'new'
   | 'queued'
   | 'reserved'
@@ -57,7 +57,7 @@ export interface WithdrawRequest {
 
 export interface CopperOrder {
   readonly orderId: string;
-  readonly standing: Standing<OrderStatus>;
+  readonly standing: Standing<CopperStatus>;
 }
 
 interface StoredOrder extends WithdrawRequest {
@@ -67,7 +67,7 @@ interface StoredOrder extends WithdrawRequest {
   readonly createdAt: number;
 }
 
-const usual: Timeline<OrderStatus> = [
+const usual: StatusTimeline<CopperStatus> = [
   { status: 'new', fromMs: 0 },
   { status: 'queued', fromMs: 100 },
   { status: 'reserved', fromMs: 350 },
@@ -79,7 +79,7 @@ const usual: Timeline<OrderStatus> = [
 ];
 
 /** The timeline of an order. */
-export function copperTimeline(outcome: TestOutcome | undefined): Timeline<OrderStatus> {
+export function copperTimeline(outcome: TestOutcome | undefined): StatusTimeline<CopperStatus> {
   return timelineFor(usual, { queued: 'queued', confirming: 'processing', failed: 'error' }, outcome);
 }
 

@@ -13,7 +13,7 @@ import type { CustodianBook } from '../simulated/custodian-book.ts';
 import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
+import { type Standing, type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
 
 export type FireblocksStatus =
   | 'SUBMITTED'
@@ -70,7 +70,7 @@ interface StoredTransaction extends TransactionRequest {
   readonly createdAt: number;
 }
 
-const usual: Timeline<FireblocksStatus> = [
+const usual: StatusTimeline<FireblocksStatus> = [
   { status: 'SUBMITTED', fromMs: 0 },
   { status: 'PENDING_AML_SCREENING', fromMs: 150 },
   { status: 'QUEUED', fromMs: 400 },
@@ -87,7 +87,7 @@ const subStatuses: Partial<Record<FireblocksStatus, string>> = {
 };
 
 /** The timeline of a transaction. */
-export function fireblocksTimeline(outcome: TestOutcome | undefined): Timeline<FireblocksStatus> {
+export function fireblocksTimeline(outcome: TestOutcome | undefined): StatusTimeline<FireblocksStatus> {
   return timelineFor(usual, { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' }, outcome);
 }
 

@@ -157,7 +157,7 @@ export interface Transfer {
   readonly number: number | undefined;
 }
 
-export type Progress =
+export type TransferProgress =
   /** In progress. `providerTxId` is null until the provider accepts it. Ask again at `againAtMs`. */
   | {
       readonly stage: 'signing' | 'broadcasting' | 'confirming';
@@ -214,7 +214,7 @@ export interface ProviderAdapter {
   /** The counter that numbers this wallet's transfers without gaps (EVM account nonces); undefined: it needs no numbers. */
   sequenceCounter(wallet: HeldWallet): string | undefined;
   /** Takes the next step of an approved transfer: submits it, or polls it. ProviderUnavailable: call again later. */
-  advance(meta: CallMeta, transfer: Transfer): Promise<Progress>;
+  advance(meta: CallMeta, transfer: Transfer): Promise<TransferProgress>;
   /**
    * Releases the provider's reservations for a transfer that was never submitted and never will be. May be repeated. Throws
    * ProviderUnavailable. Absent: it holds nothing.

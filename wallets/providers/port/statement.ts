@@ -9,7 +9,7 @@
 import type { ProviderKind } from './kinds.ts';
 import type { CallMeta, HeldWallet, NewBalance } from './port.ts';
 
-export type Direction = 'in' | 'out';
+export type MovementDirection = 'in' | 'out';
 
 /** `pending`: accepted, and neither completed nor failed yet. A failed one may have cost its fee. */
 export type MovementState = 'pending' | 'completed' | 'failed';
@@ -18,7 +18,7 @@ export interface Movement {
   /** The provider's own id. */
   readonly id: string;
   readonly key: string;
-  readonly direction: Direction;
+  readonly direction: MovementDirection;
   /** Our id for it; null: we did not request it. */
   readonly reference: string | null;
   /** Its id on its network, if known. */
@@ -65,7 +65,7 @@ export interface ProviderStatements {
   find(
     meta: CallMeta,
     wallet: HeldWallet,
-    direction: Direction,
+    direction: MovementDirection,
     keys: readonly string[],
   ): Promise<readonly (readonly Movement[])[]>;
   /** The wallet's present balances, by asset symbol. It may be below zero when the provider's books are wrong. */

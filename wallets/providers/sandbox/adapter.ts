@@ -20,7 +20,7 @@ import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
 import { networkFee, openingBalances } from '../simulated/economy.ts';
 import { progressOf, refusedTransfer, type Stage } from '../simulated/progress.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { standing, type Timeline, type TurningPoints, timelineFor } from '../simulated/timeline.ts';
+import { type StatusTimeline, standing, type TurningPoints, timelineFor } from '../simulated/timeline.ts';
 
 const info: ProviderInfo = {
   kind: 'sandbox',
@@ -42,7 +42,7 @@ const info: ProviderInfo = {
 
 type SandboxStatus = 'ACCEPTED' | 'MINED' | 'DONE' | 'REVERTED';
 
-const usual: Timeline<SandboxStatus> = [
+const usual: StatusTimeline<SandboxStatus> = [
   { status: 'ACCEPTED', fromMs: 0 },
   { status: 'MINED', fromMs: 400 },
   { status: 'DONE', fromMs: 1_000 },

@@ -15,12 +15,12 @@ import {
   type FilledGap,
   type HeldWallet,
   NotDecided,
-  type Progress,
   type ProviderAdapter,
   type ProviderInfo,
   ProviderRejected,
   ProviderUnavailable,
   type Transfer,
+  type TransferProgress,
   tokensCapability,
 } from '../port/port.ts';
 import { refuseAttempt, refuseQuote } from '../port/test-refusals.ts';
@@ -144,7 +144,12 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
   };
 }
 
-async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transfer: Transfer): Promise<Progress> {
+async function advance(
+  meta: CallMeta,
+  signer: ClusterSigner,
+  line: Line,
+  transfer: Transfer,
+): Promise<TransferProgress> {
   const { intent, wallet } = transfer;
   const { nowMs } = meta;
   const time = { nowMs, blockMs: line.chain.blockMs };
@@ -209,7 +214,12 @@ function isUsed({ code }: ChainRejected): boolean {
 }
 
 /** The chain has it, in this state for now. */
-function unsettled({ intent }: Transfer, providerStatus: string, subStatus: string | null, nowMs: number): Progress {
+function unsettled(
+  { intent }: Transfer,
+  providerStatus: string,
+  subStatus: string | null,
+  nowMs: number,
+): TransferProgress {
   return {
     stage: 'confirming',
     providerTxId: readSubmission(intent.submission)?.hash ?? null,
@@ -220,7 +230,7 @@ function unsettled({ intent }: Transfer, providerStatus: string, subStatus: stri
   };
 }
 
-function waiting(providerStatus: string, subStatus: string, submission: unknown, againAtMs: number): Progress {
+function waiting(providerStatus: string, subStatus: string, submission: unknown, againAtMs: number): TransferProgress {
   return { stage: 'signing', providerTxId: null, providerStatus, subStatus, submission, againAtMs };
 }
 

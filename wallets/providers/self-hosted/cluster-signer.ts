@@ -4,7 +4,7 @@
  */
 import type { CallMeta } from '../port/port.ts';
 
-export type Curve = 'secp256k1' | 'ed25519';
+export type SignerCurve = 'secp256k1' | 'ed25519';
 
 export interface SigningOrder {
   /** The wallet, whose id is its key's. */
@@ -28,7 +28,7 @@ export interface ClusterSignature {
 
 export interface ClusterSigner {
   /** Runs a DKG once. Public key: compressed, 33 or 32 bytes. Throws ProviderUnavailable or ProviderRejected. */
-  createKey(meta: CallMeta, walletId: string, curve: Curve, networkId: string): Promise<Uint8Array>;
+  createKey(meta: CallMeta, walletId: string, curve: SignerCurve, networkId: string): Promise<Uint8Array>;
   /** Throws ProviderUnavailable if the order may be repeated later, ProviderRejected if the cluster will never sign it. */
   sign(meta: CallMeta, order: SigningOrder): Promise<ClusterSignature>;
   /** Revokes the open sessions of a key and closes the key permanently. Idempotent. */

@@ -9,7 +9,7 @@ import { networkOf } from '../../networks/networks.ts';
 import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
 /** What bytes to be signed do. */
-export interface Effect {
+export interface TransactionEffect {
   readonly kind: IntentKind;
   /** Of a token; null: the network's coin. */
   readonly contract: string | null;
@@ -21,7 +21,10 @@ export interface Effect {
 }
 
 /** Throws NotDecided. */
-export function assertDecided({ intent, wallet }: Pick<Transfer, 'intent' | 'wallet'>, effect: Effect): void {
+export function assertDecided(
+  { intent, wallet }: Pick<Transfer, 'intent' | 'wallet'>,
+  effect: TransactionEffect,
+): void {
   const { decided } = intent;
   if (decided === undefined) throw new NotDecided('no policy receipt decides about it');
   const asset = assetOf(decided.asset) ?? decided.token;

@@ -20,7 +20,7 @@ import {
   ProviderRejected,
 } from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
-import { assertDecided, type Effect } from './decided.ts';
+import { assertDecided, type TransactionEffect } from './decided.ts';
 import { addressOf, type Line, publicKeyOf, wrongSignature } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
@@ -108,10 +108,10 @@ interface EvmOrder {
   readonly policyReceipt: string;
   readonly options: SubmitOptions;
   /** Throws if this may not be signed. */
-  readonly check: (effect: Effect) => void;
+  readonly check: (effect: TransactionEffect) => void;
 }
 
-function effectOf(network: HeldWallet['network'], bytes: Uint8Array): Effect {
+function effectOf(network: HeldWallet['network'], bytes: Uint8Array): TransactionEffect {
   const { action, feeMax } = readUnsignedEvm(network, bytes);
   switch (action.kind) {
     case 'coin':

@@ -15,7 +15,7 @@ import {
 } from '../port/port.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 
-export type Submitted =
+export type ChainSubmission =
   | {
       readonly kind: 'taken';
       readonly transaction: ChainTransaction;
@@ -36,7 +36,7 @@ export interface Line {
   receiptOf?(transaction: ChainTransaction): EvmReceipt | undefined;
   sequenceCounter(wallet: HeldWallet): string | undefined;
   /** Throws ProviderRejected and ProviderUnavailable of the signer, ChainRejected, ChainUnavailable. */
-  submit(meta: CallMeta, signer: ClusterSigner, transfer: Transfer, fails: boolean): Promise<Submitted>;
+  submit(meta: CallMeta, signer: ClusterSigner, transfer: Transfer, fails: boolean): Promise<ChainSubmission>;
   /** Releases the reservations of a transfer that will never be submitted. May be repeated. */
   abandon?(transfer: Transfer): Promise<void>;
 }

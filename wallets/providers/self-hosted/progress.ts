@@ -2,7 +2,7 @@
 
 import { networkOf } from '../../networks/networks.ts';
 import type { ChainTransaction, EvmReceipt } from '../chains/public.ts';
-import type { NewBalance, Progress } from '../port/port.ts';
+import type { NewBalance, TransferProgress } from '../port/port.ts';
 
 /** The data that the adapter stores in the intent. */
 export interface Submission {
@@ -29,7 +29,7 @@ export function onChain(
   transaction: ChainTransaction,
   made: Omit<Submission, 'hash'>,
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
-): Progress {
+): TransferProgress {
   const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs } = transaction;
   const submission: Submission = { hash: id, ...made };
   if (state === 'dropped') {
@@ -81,7 +81,7 @@ export function notSubmitted(
   feeAsset: string,
   error: { readonly code: string; readonly message: string },
   options: { readonly subStatus: string; readonly numberUsed?: boolean },
-): Progress {
+): TransferProgress {
   return {
     stage: 'failed',
     providerTxId: null,

@@ -20,12 +20,12 @@ import type { BookRow, CustodianBooks, Settlement } from './custodian-books.ts';
 import { networkFee } from './economy.ts';
 import type { Stage } from './progress.ts';
 import { simulatedHash } from './simulated-keys.ts';
-import { standing, type Timeline } from './timeline.ts';
+import { type StatusTimeline, standing } from './timeline.ts';
 
 /** A custodian's own words. */
 export interface BookWords {
   /** The timeline of an order. */
-  timeline(outcome: TestOutcome | undefined): Timeline<string>;
+  timeline(outcome: TestOutcome | undefined): StatusTimeline<string>;
   stageOf(status: string): Stage;
   /** Its names for assets, by our symbols. */
   readonly assetIds: Readonly<Record<string, string>>;
@@ -149,7 +149,7 @@ export class CustodianBook {
     return found[0];
   }
 
-  #timelineOf({ direction, environment, amount, isExchange }: BookRow): Timeline<string> {
+  #timelineOf({ direction, environment, amount, isExchange }: BookRow): StatusTimeline<string> {
     const usual = this.#words.timeline(undefined);
     if (direction === 'out' && !isExchange) return this.#words.timeline(testOutcome(environment, amount));
     return [{ status: usual.at(-1)!.status, fromMs: 0 }];

@@ -3,13 +3,13 @@
  * settled ones. A custodian writes them as part of its own operation; the control plane only reads
  * them, as statements. Every method may be repeated: a row and an opening count once. All throw ProviderUnavailable.
  */
-import type { Direction, StatementQuery } from '../port/statement.ts';
+import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 
 /** A stored row: its state follows from it and the time. */
 export interface BookRow {
   /** The custodian's own id. */
   readonly id: string;
-  readonly direction: Direction;
+  readonly direction: MovementDirection;
   /** The caller's id for it; null for a deposit. */
   readonly reference: string | null;
   /** Its id on its network; null if the custodian names none. */

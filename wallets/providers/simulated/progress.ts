@@ -1,5 +1,5 @@
 /** Converts an order's state at a simulated provider to the port's progress. Pure. */
-import type { Progress, Transfer } from '../port/port.ts';
+import type { Transfer, TransferProgress } from '../port/port.ts';
 import { networkFee } from './economy.ts';
 import type { Standing } from './timeline.ts';
 
@@ -22,7 +22,7 @@ export interface OrderStanding {
 const idleWaitMs = 60_000;
 
 /** A simulated provider needs no numbers, so it never uses one. */
-export function progressOf(transfer: Transfer, order: OrderStanding, nowMs: number): Progress {
+export function progressOf(transfer: Transfer, order: OrderStanding, nowMs: number): TransferProgress {
   const { providerTxId, standing, stage } = order;
   const providerStatus = standing.status;
   const feePaid = networkFee(transfer.intent.asset);
@@ -46,7 +46,7 @@ export function refusedTransfer(
   transfer: Transfer,
   providerStatus: string,
   error: { readonly code: string; readonly message: string },
-): Progress {
+): TransferProgress {
   return {
     stage: 'failed',
     providerTxId: null,

@@ -11,7 +11,7 @@ export interface Phase<S extends string> {
 }
 
 /** In order of time, the first one from 0; the last one stays. */
-export type Timeline<S extends string> = readonly Phase<S>[];
+export type StatusTimeline<S extends string> = readonly Phase<S>[];
 
 export interface Standing<S extends string> {
   readonly status: S;
@@ -22,7 +22,7 @@ export interface Standing<S extends string> {
 /** The shortest interval of polls of the same order. */
 const waitMsMin = 20;
 
-export function standing<S extends string>(timeline: Timeline<S>, takenAtMs: number, nowMs: number): Standing<S> {
+export function standing<S extends string>(timeline: StatusTimeline<S>, takenAtMs: number, nowMs: number): Standing<S> {
   const elapsedMs = Math.max(0, nowMs - takenAtMs);
   const next = timeline.findIndex(({ fromMs }) => fromMs > elapsedMs);
   const index = next === -1 ? timeline.length - 1 : next - 1;
@@ -47,10 +47,10 @@ export const slowQueueMs = 10_000;
 
 /** The timeline of an order with this outcome; outcomes that refuse an order do not change it. */
 export function timelineFor<S extends string>(
-  usual: Timeline<S>,
+  usual: StatusTimeline<S>,
   points: TurningPoints<S>,
   outcome: TestOutcome | undefined,
-): Timeline<S> {
+): StatusTimeline<S> {
   switch (outcome) {
     case 'slow_queue': {
       const queuedAt = usual.findIndex(({ status }) => status === points.queued);

@@ -2,7 +2,7 @@
  * Keys that only one party holds: those of the simulated vendor, and of the simulated world's tokens. Every key
  * is random and independent of its label. Secret.
  */
-import { concatBytes, type RandomBytes } from '../../../core/crypto/bytes.ts';
+import { concatBytes, type RandomSource } from '../../../core/crypto/bytes.ts';
 import { ciphersuite } from '../../../core/crypto/frost/ciphersuite.ts';
 import { type Curve, groupOf } from '../../../core/crypto/group.ts';
 import { ecdsaChecks } from '../../../core/crypto/mock-ecdsa.ts';
@@ -13,10 +13,10 @@ interface HeldKey {
 }
 
 export class HeldKeys {
-  readonly #random: RandomBytes;
+  readonly #random: RandomSource;
   readonly #keys = new Map<string, HeldKey>();
 
-  constructor(random: RandomBytes) {
+  constructor(random: RandomSource) {
     this.#random = random;
   }
 

@@ -10,7 +10,7 @@
  * An external id has one order. The vendor calls back at each decision; it may send callbacks twice, late or never, and its
  * answers may be wrong: `conduct` controls that.
  */
-import type { RandomBytes } from '../../../core/crypto/bytes.ts';
+import type { RandomSource } from '../../../core/crypto/bytes.ts';
 import type { Curve } from '../../../core/crypto/group.ts';
 import { HeldKeys } from './keys.ts';
 
@@ -67,7 +67,7 @@ export interface PlacedOrder {
 }
 
 export interface BookOptions {
-  readonly random: RandomBytes;
+  readonly random: RandomSource;
   readonly decideMs: number;
   readonly lifetimeMs: number;
   /** Gets every order as it changes, and every key as it is made or deleted. */

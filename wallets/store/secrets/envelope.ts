@@ -10,7 +10,7 @@
  * request is one. At a thousand a second that is 49 days: rotate more often than that.
  */
 import { decryptRecord, encryptRecord } from '../../../core/crypto/at-rest.ts';
-import { encodeParts, type RandomBytes, utf8 } from '../../../core/crypto/bytes.ts';
+import { encodeParts, type RandomSource, utf8 } from '../../../core/crypto/bytes.ts';
 import type { KeyRing, WrappingKey } from './key-ring.ts';
 
 /** The owner of a secret. An envelope opens only for exactly the same values. */
@@ -77,7 +77,7 @@ interface Wrapped {
   readonly wrapped: Uint8Array;
 }
 
-function wrap({ id, key }: WrappingKey, dataKey: Uint8Array, random: RandomBytes): Wrapped {
+function wrap({ id, key }: WrappingKey, dataKey: Uint8Array, random: RandomSource): Wrapped {
   return { keyId: id, wrapped: encryptRecord(key, encodeParts(wrapDomain, utf8(id)), dataKey, random) };
 }
 

@@ -1,8 +1,8 @@
 /** The page's state: selection, filter and visible part. Runs in the browser, which is passed in. */
 import type { Browser, Canvas, Ui, UiEvent } from './dom.ts';
 import { makeDrawing } from './draw.ts';
-import { type Filter, type Layout, makeLayout } from './layout.ts';
-import { makeMargins, type Scene } from './margins.ts';
+import { type EventFilter, type Layout, makeLayout } from './layout.ts';
+import { type DrawnScene, makeMargins } from './margins.ts';
 import { showMarks } from './marks.ts';
 import { readModel } from './model.ts';
 import { makePanels } from './panels.ts';
@@ -40,7 +40,7 @@ export function startPage(browser: Browser): void {
     }
     return found;
   };
-  const scene = (): Scene => ({
+  const scene = (): DrawnScene => ({
     model,
     spans,
     layout,
@@ -92,7 +92,7 @@ export function startPage(browser: Browser): void {
   const arrange = () => {
     const held = selected >= 0 ? selected : layout ? layout.eventAt(scroller.scrollTop) : -1;
     const wasAt = layout && held >= 0 ? layout.yOfRank(model.startRank[held]!) - scroller.scrollTop : 0;
-    const filter: Filter = {
+    const filter: EventFilter = {
       words: byId('words').value,
       without: hidden,
       actor: byId('actor').value,

@@ -3,23 +3,23 @@
  * draws on a canvas and changes nothing else.
  */
 import type { Canvas, Pen } from './dom.ts';
-import type { Geometry, Margins, Scene } from './margins.ts';
+import type { DrawnScene, Geometry, Margins } from './margins.ts';
 
 export interface Drawing {
   geometry: Margins['geometry'];
   /** Draws, and returns the first and the last event that it drew; -1: none. */
-  draw(canvas: Canvas, scene: Scene): { readonly first: number; readonly last: number };
+  draw(canvas: Canvas, scene: DrawnScene): { readonly first: number; readonly last: number };
   /** The event nearest to a point of the canvas, within reach; -1: none. */
-  hit(scene: Scene, x: number, y: number): number;
+  hit(scene: DrawnScene, x: number, y: number): number;
 }
 
 export function makeDrawing(margins: Margins): Drawing {
   const { geometry, fitted } = margins;
   /** The columns of a fault's event; when it fires, those of the processes that it hit. */
-  const flagColumns = ({ model, layout }: Scene, event: number) =>
+  const flagColumns = ({ model, layout }: DrawnScene, event: number) =>
     model.list(event, 'targets').flatMap((target) => layout.columnsOf(target));
   /** The positions of an event's parts on the canvas. */
-  const shapeOf = (scene: Scene, geo: Geometry, event: number) => {
+  const shapeOf = (scene: DrawnScene, geo: Geometry, event: number) => {
     const { model, layout, scrollTop, scrollLeft } = scene;
     const kind = model.kindName(event);
     const dy = geo.head + geo.pad - scrollTop;
@@ -44,7 +44,7 @@ export function makeDrawing(margins: Margins): Drawing {
   };
 
   /** Text with a rim of the background's colour, so that lines do not cross its letters. */
-  const label = (pen: Pen, scene: Scene, text: string, x: number, y: number, colour: string, align = 'left') => {
+  const label = (pen: Pen, scene: DrawnScene, text: string, x: number, y: number, colour: string, align = 'left') => {
     pen.textAlign = align;
     pen.textBaseline = 'middle';
     pen.lineWidth = 4;
@@ -55,7 +55,7 @@ export function makeDrawing(margins: Margins): Drawing {
     pen.fillText(text, x, y);
   };
 
-  const drawBands = (pen: Pen, scene: Scene, geo: Geometry) => {
+  const drawBands = (pen: Pen, scene: DrawnScene, geo: Geometry) => {
     const { model, spans, layout, scrollTop, scrollLeft, height } = scene;
     const dy = geo.head + geo.pad - scrollTop;
     const reach = (from: number, until: number) => {
@@ -92,7 +92,7 @@ export function makeDrawing(margins: Margins): Drawing {
     }
   };
 
-  const inkOf = (scene: Scene, event: number): string => {
+  const inkOf = (scene: DrawnScene, event: number): string => {
     const { model, spans } = scene;
     const kind = model.kindName(event);
     if (event === scene.selected) return 'accent';
@@ -104,7 +104,7 @@ export function makeDrawing(margins: Margins): Drawing {
     const inks: Readonly<Record<string, string>> = { frame: 'line', state: 'ink', process: 'process', step: 'accent' };
     return inks[kind] ?? 'muted';
   };
-  const isFaded = ({ model, session }: Scene, event: number) =>
+  const isFaded = ({ model, session }: DrawnScene, event: number) =>
     session !== '' && model.session[event]! >= 0 && model.strings[model.session[event]!] !== session;
 
   const drawArrow = (pen: Pen, x: number, y: number, arrow: { x: number; y: number; lost: boolean }, copy: number) => {
@@ -132,7 +132,7 @@ export function makeDrawing(margins: Margins): Drawing {
     pen.fill();
   };
 
-  const drawEvent = (pen: Pen, scene: Scene, geo: Geometry, event: number) => {
+  const drawEvent = (pen: Pen, scene: DrawnScene, geo: Geometry, event: number) => {
     const { model, spans } = scene;
     const { kind, x, y, arrows } = shapeOf(scene, geo, event);
     const chosen = event === scene.selected;
@@ -175,7 +175,7 @@ export function makeDrawing(margins: Margins): Drawing {
     pen.stroke();
   };
 
-  const drawLabel = (pen: Pen, scene: Scene, geo: Geometry, event: number) => {
+  const drawLabel = (pen: Pen, scene: DrawnScene, geo: Geometry, event: number) => {
     const { model } = scene;
     const { kind, x, y, arrows } = shapeOf(scene, geo, event);
     const ink = inkOf(scene, event);
@@ -208,7 +208,7 @@ export function makeDrawing(margins: Margins): Drawing {
     hit: (scene, x, y) => nearest(scene, x, y),
   };
 
-  function drawAll(canvas: Canvas, scene: Scene): { first: number; last: number } {
+  function drawAll(canvas: Canvas, scene: DrawnScene): { first: number; last: number } {
     const { model, spans, layout, width, height, pixelRatio, scrollTop, scrollLeft } = scene;
     const geo = geometry(layout, spans, width);
     const pen = canvas.getContext('2d');
@@ -256,7 +256,7 @@ export function makeDrawing(margins: Margins): Drawing {
     return { first, last };
   }
 
-  function nearest(scene: Scene, x: number, y: number): number {
+  function nearest(scene: DrawnScene, x: number, y: number): number {
     const geo = geometry(scene.layout, scene.spans, scene.width);
     let best = -1;
     let bestDistance = 9;

@@ -9,7 +9,7 @@ import type { Run } from '../../../../scenarios/runner/world.ts';
 import { sortedFields } from '../../plain.ts';
 import { verdictInWords } from '../../verdict.ts';
 
-export type Cell = number | readonly number[];
+export type EncodedCell = number | readonly number[];
 
 export interface EncodedRun {
   readonly scenario: string;
@@ -20,7 +20,7 @@ export interface EncodedRun {
   readonly shapes: readonly (readonly string[])[];
   readonly strings: readonly string[];
   /** In order of time. `arrives` are milliseconds after the frame left. */
-  readonly rows: readonly (readonly Cell[])[];
+  readonly rows: readonly (readonly EncodedCell[])[];
 }
 
 const shapes = {
@@ -62,7 +62,7 @@ export function encodeRun(run: Run): EncodedRun {
   };
 }
 
-function cells(event: RunEvent, indexOf: (text: string) => number): Cell[] {
+function cells(event: RunEvent, indexOf: (text: string) => number): EncodedCell[] {
   switch (event.kind) {
     case 'frame': {
       const { from, to, point, tenant, session, attempt, bytes, text, arrivesMs, faults, atMs } = event;

@@ -2,10 +2,10 @@
  * The layout: the column and height of each event, and the visible events. Runs in the browser. Searches are binary; blocks find
  * events that reach into the visible part from above.
  */
-import type { Model } from './model.ts';
+import type { RunModel } from './model.ts';
 import type { Spans } from './spans.ts';
 
-export interface Filter {
+export interface EventFilter {
   readonly words: string;
   /** Hidden kinds. */
   readonly without: ReadonlySet<string>;
@@ -45,9 +45,9 @@ export interface Stretch {
 }
 
 export function makeLayout(
-  model: Model,
+  model: RunModel,
   spans: Spans,
-  filter: Filter,
+  filter: EventFilter,
   view: { readonly ordinal: boolean; readonly zoom: number; readonly apart: boolean },
 ): Layout {
   const { count, startRank, arrivalStart, arrivalRank, rankTime, rankEvent } = model;

@@ -4,11 +4,11 @@
  */
 import type { Pen } from './dom.ts';
 import type { Layout } from './layout.ts';
-import type { Model } from './model.ts';
+import type { RunModel } from './model.ts';
 import type { Spans } from './spans.ts';
 
-export interface Scene {
-  readonly model: Model;
+export interface DrawnScene {
+  readonly model: RunModel;
   readonly spans: Spans;
   readonly layout: Layout;
   readonly width: number;
@@ -39,8 +39,8 @@ export interface Margins {
   geometry(layout: Layout, spans: Spans, width: number): Geometry;
   /** `text` cut to this many pixels. */
   fitted(text: string, width: number): string;
-  drawSessions(pen: Pen, scene: Scene, geo: Geometry): void;
-  drawRims(pen: Pen, scene: Scene, geo: Geometry): void;
+  drawSessions(pen: Pen, scene: DrawnScene, geo: Geometry): void;
+  drawRims(pen: Pen, scene: DrawnScene, geo: Geometry): void;
 }
 
 export function makeMargins(): Margins {
@@ -66,7 +66,7 @@ export function makeMargins(): Margins {
     const most = Math.max(3, Math.floor(width / 6.1));
     return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
   };
-  const drawSessions = (pen: Pen, scene: Scene, geo: Geometry) => {
+  const drawSessions = (pen: Pen, scene: DrawnScene, geo: Geometry) => {
     const { model, spans, layout, width, height, scrollTop } = scene;
     const left = width - geo.lanes * geo.laneWidth - 8;
     const dy = geo.head + geo.pad - scrollTop;
@@ -117,7 +117,7 @@ export function makeMargins(): Margins {
   };
 
   /** Above `y` is time without events, drawn short: a dotted line across, with its length. */
-  const drawIdle = (pen: Pen, scene: Scene, geo: Geometry, y: number, ms: number) => {
+  const drawIdle = (pen: Pen, scene: DrawnScene, geo: Geometry, y: number, ms: number) => {
     const middle = y - 22;
     pen.strokeStyle = scene.colour('muted');
     pen.lineWidth = 1;
@@ -131,7 +131,7 @@ export function makeMargins(): Margins {
     pen.fillText(ms >= 10_000 ? `+${(ms / 1000).toFixed(1)} s` : `+${ms.toFixed(0)} ms`, geo.gutter - 16, middle);
   };
 
-  const drawRims = (pen: Pen, scene: Scene, geo: Geometry) => {
+  const drawRims = (pen: Pen, scene: DrawnScene, geo: Geometry) => {
     const { model, layout, width, height, scrollTop, scrollLeft } = scene;
     const dy = geo.head + geo.pad - scrollTop;
     // Time, in the gutter: a label at most every 40 pixels, and only where it changes.

@@ -2,13 +2,13 @@
  * The lists above the diagram: faults with their trigger counts, and violations; each links to its place. Runs in the browser.
  */
 import type { Ui } from './dom.ts';
-import type { Model } from './model.ts';
+import type { RunModel } from './model.ts';
 import type { Panels } from './panels.ts';
 import type { Spans } from './spans.ts';
 
 export function showMarks(
   into: Ui,
-  model: Model,
+  model: RunModel,
   spans: Spans,
   panels: Panels,
   go: { readonly to: (event: number) => void; readonly fault: (id: string) => void },

@@ -4,9 +4,9 @@
  * A *moment* is a point on the page's vertical axis: each event has one, and each arrival of a frame. `rank` numbers moments in
  * order of time.
  */
-import type { Cell, EncodedRun } from './encode.ts';
+import type { EncodedCell, EncodedRun } from './encode.ts';
 
-export interface Model {
+export interface RunModel {
   readonly run: EncodedRun;
   readonly strings: readonly string[];
   readonly count: number;
@@ -36,7 +36,7 @@ export interface Model {
   mentions(event: number, marked: Uint8Array): boolean;
 }
 
-export function readModel(json: string): Model {
+export function readModel(json: string): RunModel {
   const run = JSON.parse(json) as EncodedRun;
   const { strings, rows, kinds, shapes } = run;
   const count = rows.length;
@@ -45,7 +45,7 @@ export function readModel(json: string): Model {
   const session = new Int32Array(count).fill(-1);
   const arrivalStart = new Uint32Array(count + 1);
   const places = shapes.map((shape) => new Map(shape.map((name, index) => [name.slice(1), index + 2] as const)));
-  const cell = (event: number, name: string): Cell | undefined => {
+  const cell = (event: number, name: string): EncodedCell | undefined => {
     const place = places[kind[event]!]!.get(name);
     return place === undefined ? undefined : rows[event]![place];
   };
@@ -129,7 +129,7 @@ export function readModel(json: string): Model {
     if (event < count) startRank[event] = place(event, until);
   }
 
-  const value: Model['value'] = (event, name) => {
+  const value: RunModel['value'] = (event, name) => {
     const place = places[kind[event]!]!.get(name);
     if (place === undefined) return undefined;
     const found = rows[event]![place]!;
@@ -138,7 +138,7 @@ export function readModel(json: string): Model {
     if (letter === 'S') return (found as readonly number[]).map((index) => strings[index]!);
     return found as number | readonly number[];
   };
-  const text: Model['text'] = (event, name) => {
+  const text: RunModel['text'] = (event, name) => {
     const found = value(event, name);
     return typeof found === 'string' ? found : '';
   };

@@ -3,7 +3,7 @@
  * become text nodes, never markup.
  */
 import type { Browser, Ui } from './dom.ts';
-import type { Model } from './model.ts';
+import type { RunModel } from './model.ts';
 import type { Spans } from './spans.ts';
 
 export interface Panels {
@@ -18,7 +18,7 @@ export interface Panels {
   line(event: number): string;
 }
 
-export function makePanels(browser: Browser, model: Model, spans: Spans): Panels {
+export function makePanels(browser: Browser, model: RunModel, spans: Spans): Panels {
   const { document } = browser;
   const rowsMax = 300;
   const make: Panels['make'] = (name, className, ...children) => {

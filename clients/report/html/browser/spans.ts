@@ -2,18 +2,18 @@
  * Spans: processes that are down or paused, active faults, sessions with their states; and the state of any actor at any moment.
  * Computed once. Runs in the browser.
  */
-import type { Model } from './model.ts';
+import type { RunModel } from './model.ts';
 
 /** `until`: the event that ends it; -1: none. */
-export interface Span {
+export interface EventSpan {
   readonly from: number;
   until: number;
 }
-export interface ProcessSpan extends Span {
+export interface ProcessSpan extends EventSpan {
   readonly process: string;
   readonly what: 'down' | 'paused' | 'linkDown';
 }
-export interface FaultSpan extends Span {
+export interface FaultSpan extends EventSpan {
   readonly id: string;
   readonly fault: string;
   readonly family: string;
@@ -57,7 +57,7 @@ export interface Spans {
   stateBefore(event: number): { readonly state: string; readonly fields: ReadonlyMap<string, string> } | undefined;
 }
 
-export function findSpans(model: Model): Spans {
+export function findSpans(model: RunModel): Spans {
   const families = ['process', 'link', 'byzantine', 'clock', 'store', 'queue', 'receipt'];
   const linkFaults = 'delay drop duplicate reorder partition hold half_open corrupt truncate'.split(' ');
   const familyOf = (fault: string): string => {

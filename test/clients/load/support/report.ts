@@ -1,12 +1,12 @@
 /** Reports of load runs that were never made, for what shows them. */
-import { Recorder } from '../../../../clients/load/measure/recorder.ts';
+import { LoadRecorder } from '../../../../clients/load/measure/recorder.ts';
 import type { FaultWindow, LoadReport, SeriesPoint } from '../../../../clients/load/report/results.ts';
 
 const self = { cpuSeconds: 1, rssBytes: 9e7, utilization: 0.2, lagP99Ms: 2, lagMaxMs: 5, machineBusy: 0.5 };
 
 /** Two stages of ten seconds; `word` stands wherever a name from elsewhere can. */
 export function sampleReport(faults: readonly FaultWindow[], word = 'sample'): LoadReport {
-  const recorder = new Recorder(2);
+  const recorder = new LoadRecorder(2);
   const series: SeriesPoint[] = [];
   for (let second = 1; second <= 20; second += 1) {
     const stage = second <= 10 ? 0 : 1;

@@ -1,17 +1,17 @@
 /** What counts as a difference: one movement of ours and what the provider shows of it, in every pair of states. */
 import { describe, expect, it } from 'vitest';
 import {
+  type CompareTerms,
   compareBalances,
   compareMovements,
   isWithin,
-  type Terms,
 } from '../../../../wallets/companions/recon/compare.ts';
 import { type OwnMovement, type OwnState, ownEffect } from '../../../../wallets/companions/recon/own-side.ts';
 import type { Movement, MovementState } from '../../../../wallets/providers/port/statement.ts';
 
 const nowMs = 1_800_000_000_000;
 const oldMs = nowMs - 3_600_000;
-const terms: Terms = { nowMs, lagMs: 60_000, tolerance: { absolute: '0', bps: 0 } };
+const terms: CompareTerms = { nowMs, lagMs: 60_000, tolerance: { absolute: '0', bps: 0 } };
 const wallet = { id: 'wal_1', connectionId: 'pcn_1', provider: 'fireblocks', network: 'eip155:11155111' } as const;
 const fee = 42n;
 
@@ -45,7 +45,7 @@ function theirs(state: MovementState, more: Partial<Movement> = {}): Movement {
   };
 }
 
-const typeOf = (mine: OwnMovement | undefined, found: readonly Movement[], more: Partial<Terms> = {}) =>
+const typeOf = (mine: OwnMovement | undefined, found: readonly Movement[], more: Partial<CompareTerms> = {}) =>
   compareMovements(wallet, mine, found, { ...terms, ...more })?.type ?? 'agree';
 
 describe('of every pair of states', () => {

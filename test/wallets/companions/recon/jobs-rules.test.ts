@@ -2,9 +2,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemPorts } from '../../../../core/actors/live/ports.ts';
 import {
+  type ComparisonFinding,
   type ExceptionRecord,
   exceptionType,
-  type Finding,
   fingerprintOf,
 } from '../../../../wallets/companions/recon/exception-record.ts';
 import { noteFindings } from '../../../../wallets/companions/recon/findings.ts';
@@ -216,14 +216,14 @@ it('a token of some connections sees their jobs alone, and must name one', async
   await expect(jobOf(tenant, { kind: 'balances' }, limited)).rejects.toEqual(refusal('invalidRequest', 'scope'));
 });
 
-const finding = (over: Partial<Finding> = {}): Finding => ({
+const finding = (over: Partial<ComparisonFinding> = {}): ComparisonFinding => ({
   ...{ subject: 'movement', type: 'amount_mismatch', severity: 'high', walletId: 'wal_1', connectionId: 'pcn_1' },
   ...{ provider: 'sandbox', asset: 'ETH', fingerprint: 'f', explanation: '', expected: null, actual: null, delta: '1' },
   ...{ internal: null, external: null, corrections: [{ asset: 'ETH', units: '5' }], isFinal: true },
   ...over,
 });
 
-async function met(tenant: string, jobId: string, found: Finding, atMs = nowMs): Promise<number> {
+async function met(tenant: string, jobId: string, found: ComparisonFinding, atMs = nowMs): Promise<number> {
   const { change, opened } = await noteFindings(store, tenant, as({ tenant }, atMs), jobId, [found]);
   await done(store, tenant, change);
   return opened;
@@ -292,7 +292,7 @@ describe('an adjustment', () => {
   const source = { kind: 'transaction_intent', id: intentId, version: 1, status: 'failed', atMs: nowMs } as const;
 
   /** A wallet with a transfer, and an exception about it. */
-  async function opened(over: Partial<Finding>): Promise<{ tenant: string; id: string }> {
+  async function opened(over: Partial<ComparisonFinding>): Promise<{ tenant: string; id: string }> {
     const tenant = newTenant();
     const intent = {
       id: intentId,
@@ -341,10 +341,10 @@ describe('an adjustment', () => {
       const { tenant, id } = await opened({});
       const balance = finding({
         subject: 'balance',
-        expected: { amount: '0' } as Finding['expected'],
+        expected: { amount: '0' } as ComparisonFinding['expected'],
       });
       await met(tenant, 'rcj_2', { ...balance, fingerprint: fingerprintOf('balance', 'wal_1', 'ETH') });
-      const [other] = (await exceptionsOf(tenant)).filter(({ subject }: Finding) => subject === 'balance');
+      const [other] = (await exceptionsOf(tenant)).filter(({ subject }: ComparisonFinding) => subject === 'balance');
       const earlier = as({ tenant }, adjustedAtMs);
       await answered(earlier, resolveException(earlier, other.id, { resolution: 'adjusted' }));
       const adjusted = adjust(tenant, id);
@@ -359,7 +359,7 @@ describe('an adjustment', () => {
       const asBalance = {
         subject: 'balance',
         internal: null,
-        expected: { amount: '0' } as Finding['expected'],
+        expected: { amount: '0' } as ComparisonFinding['expected'],
       } as const;
       const { tenant, id } = await opened(what === 'its balance' ? asBalance : {});
       const fingerprint = fingerprintOf('balance', 'wal_1', 'ETH');
@@ -371,7 +371,7 @@ describe('an adjustment', () => {
         await done(store, tenant, { puts: [update(intentType, before, { ...before, version: 2 })] });
       } else if (what === 'its balance') await done(store, tenant, { ledger });
       else {
-        const [other] = (await exceptionsOf(tenant)).filter(({ subject }: Finding) => subject === 'balance');
+        const [other] = (await exceptionsOf(tenant)).filter(({ subject }: ComparisonFinding) => subject === 'balance');
         await adjust(tenant, other.id);
       }
       expect(await store.commit(tenant, change!)).toMatchObject({ committed: false, refusal: { kind: 'conflict' } });

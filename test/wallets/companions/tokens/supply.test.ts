@@ -1,13 +1,13 @@
 /** The supply of a token, amounts in other decimals, and the states of an order. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { supplyOf, type TokenRecord } from '../../../../wallets/companions/tokens/record.ts';
+import { type OwnTokenRecord, supplyOf } from '../../../../wallets/companions/tokens/record.ts';
 import { scaledUp } from '../../../../wallets/companions/tokens/reserve.ts';
 import { isFinal, mayFollow, orderStatuses } from '../../../../wallets/companions/tokens/states.ts';
 import type { Balances } from '../../../../wallets/store/contract.ts';
 
 it('a supply is what the cap, the rest and what is being minted leave, and never below zero', () => {
-  const token = (status: string) => ({ id: 'tkn_1', symbol: 'GOLD', status, supplyCap: '100' }) as TokenRecord;
+  const token = (status: string) => ({ id: 'tkn_1', symbol: 'GOLD', status, supplyCap: '100' }) as OwnTokenRecord;
   const account = (available: bigint, reserved: bigint): Balances => new Map([['GOLD', { available, reserved }]]);
   for (const status of ['deploying', 'failed']) {
     expect(supplyOf(token(status), account(1n, 1n))).toEqual({ left: 100n, minting: 0n, circulating: 0n });

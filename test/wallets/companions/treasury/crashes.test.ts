@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { silentLog, systemPorts, systemRandom } from '../../../../core/actors/live/ports.ts';
 import { newId } from '../../../../proto/ids.ts';
 import { balanceStep } from '../../../../wallets/companions/recon/balance-step.ts';
-import type { Finding } from '../../../../wallets/companions/recon/exception-record.ts';
+import type { ComparisonFinding } from '../../../../wallets/companions/recon/exception-record.ts';
 import { WalletSources } from '../../../../wallets/companions/recon/sources.ts';
 import { transactionStep } from '../../../../wallets/companions/recon/wallet-steps.ts';
 import { exchangeRecordId, exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
@@ -214,7 +214,7 @@ async function walletsOf(tenant: string): Promise<readonly WalletRecord[]> {
 }
 
 /** What jobs of both kinds would find now. */
-async function differences({ tenant }: Scene): Promise<Array<Finding | string>> {
+async function differences({ tenant }: Scene): Promise<Array<ComparisonFinding | string>> {
   const nowMs = clock.nowMs();
   const terms = {
     nowMs,
@@ -224,7 +224,7 @@ async function differences({ tenant }: Scene): Promise<Array<Finding | string>> 
     window: { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER },
   };
   const statements = providerStatements({ books, chains }).get('sandbox')!;
-  const found: Array<Finding | string> = [];
+  const found: Array<ComparisonFinding | string> = [];
   for (const wallet of await walletsOf(tenant)) {
     const meta = { tenant, nowMs, correlationId: '', traceparent: '' };
     const sources = new WalletSources(store, statements, () => meta, wallet);

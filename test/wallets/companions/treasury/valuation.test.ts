@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readUnits, readUsd, unitsText, usdText } from '../../../../wallets/companions/treasury/amounts.ts';
 import {
+  type AllocationTarget,
   type PricedAsset,
   positionsOf,
-  type Target,
   unitsWorth,
   worthOf,
 } from '../../../../wallets/companions/treasury/valuation.ts';
@@ -15,7 +15,7 @@ const priced: ReadonlyMap<string, PricedAsset> = new Map([
   ['ETH', { asset: 'ETH', decimals: 18, price: usd(2_000) }],
   ['USDC', { asset: 'USDC', decimals: 6, price: usd(1) }],
 ]);
-const target = (asset: string, weightBps: number, bandBps = 0): Target => ({ asset, weightBps, bandBps });
+const target = (asset: string, weightBps: number, bandBps = 0): AllocationTarget => ({ asset, weightBps, bandBps });
 const holding = (asset: string, units: bigint) => ({ walletId: 'w', asset, units });
 const ether = 10n ** 18n;
 const usdc = 10n ** 6n;

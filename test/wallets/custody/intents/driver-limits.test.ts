@@ -5,7 +5,7 @@ import { type DriverOptions, IntentDriver } from '../../../../wallets/custody/in
 import { type IntentDraft, lastOf, openIntent } from '../../../../wallets/custody/intents/machine.ts';
 import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
 import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
-import type { Progress, ProviderAdapter, Transfer } from '../../../../wallets/providers/port/port.ts';
+import type { ProviderAdapter, Transfer, TransferProgress } from '../../../../wallets/providers/port/port.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import {
   type Change,
@@ -81,7 +81,7 @@ function open(options: DriverOptions = {}) {
   /** Which intents the provider was asked about, in order. */
   const asked: string[] = [];
   const clock = { offsetMs: 0, nowMs: () => timers.nowMs() + clock.offsetMs };
-  const answers = { to: (_transfer: Transfer): Progress | Promise<Progress> => completed };
+  const answers = { to: (_transfer: Transfer): TransferProgress | Promise<TransferProgress> => completed };
   const adapter = {
     info: { hosting: 'hosted' },
     sequenceCounter: () => undefined,
@@ -110,7 +110,7 @@ function open(options: DriverOptions = {}) {
   return { timers, clock, pass, store, lines, asked, answers, driver };
 }
 
-const completed: Progress = {
+const completed: TransferProgress = {
   stage: 'completed',
   providerTxId: 'tx',
   providerStatus: 'DONE',
@@ -122,9 +122,9 @@ function goOn(): Promise<void> {
   });
 }
 
-const never = new Promise<Progress>(() => {});
+const never = new Promise<TransferProgress>(() => {});
 
-function confirming(againAtMs: number): Progress {
+function confirming(againAtMs: number): TransferProgress {
   return {
     stage: 'confirming',
     providerTxId: 'tx',
@@ -249,7 +249,7 @@ test('a newer version of a waiting transfer is handled at once, an old one is no
 
 test('a version that comes while its transfer is being handled is handled next', async () => {
   const { answers, asked, driver, pass, store } = open();
-  let release: (progress: Progress) => void = () => {};
+  let release: (progress: TransferProgress) => void = () => {};
   answers.to = () =>
     new Promise((resolve) => {
       release = resolve;
@@ -494,7 +494,7 @@ test('after the store answered once, the pauses of its next failure begin anew',
 
 test('a stop waits for the step in progress, and then for nothing', async () => {
   const { answers, driver, pass } = open();
-  let settle: (progress: Progress) => void = () => {};
+  let settle: (progress: TransferProgress) => void = () => {};
   answers.to = () =>
     new Promise((resolve) => {
       settle = resolve;

@@ -12,12 +12,12 @@ import {
   fillGapOf,
   hasVoted,
   holdIntent,
+  type IntentVerdict,
   lastOf,
   type Move,
   openGap,
   openIntent,
   triedAgain,
-  type Verdict,
   voteOn,
 } from '../../../../wallets/custody/intents/machine.ts';
 import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
@@ -29,14 +29,14 @@ import {
   mayFollow,
 } from '../../../../wallets/custody/intents/states.ts';
 import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
-import type { Progress } from '../../../../wallets/providers/port/port.ts';
+import type { TransferProgress } from '../../../../wallets/providers/port/port.ts';
 import { draft } from './support/draft.ts';
 
 const wallet = { id: 'wal_1', addresses: [{ address: '0x1' }], network: 'eip155:11155111' } as unknown as WalletRecord;
 const startMs = 1_800_000_000_000;
 const failure = { providerTxId: null, providerStatus: 'NO', subStatus: 'NO', error: { code: 'NO', message: 'no' } };
 
-const going = (stage: 'signing' | 'broadcasting' | 'confirming'): Exclude<Progress, { stage: 'failed' }> => ({
+const going = (stage: 'signing' | 'broadcasting' | 'confirming'): Exclude<TransferProgress, { stage: 'failed' }> => ({
   stage,
   providerTxId: stage === 'signing' ? null : 'tx',
   providerStatus: stage.toUpperCase(),
@@ -44,14 +44,14 @@ const going = (stage: 'signing' | 'broadcasting' | 'confirming'): Exclude<Progre
   submission: { stage },
   againAtMs: 0,
 });
-const done = (units: bigint): Exclude<Progress, { stage: 'failed' }> => ({
+const done = (units: bigint): Exclude<TransferProgress, { stage: 'failed' }> => ({
   stage: 'completed',
   providerTxId: 'tx',
   providerStatus: 'DONE',
   feePaid: { asset: 'ETH', units },
 });
 
-const verdicts: readonly Verdict[] = [
+const verdicts: readonly IntentVerdict[] = [
   { kind: 'approved' },
   { kind: 'pendingApproval', quorum: 2, approvers: [], timeoutMs: 1_000 },
   { kind: 'denied', subStatus: 'POLICY_DENIED' },

@@ -1,13 +1,13 @@
 /** When a tenant gets no new transfers, because those that it has would be handled too late. */
 import { describe, expect, it } from 'vitest';
 import { FairQueue } from '../../../../wallets/custody/intents/fair-queue.ts';
-import { Pace } from '../../../../wallets/custody/intents/throughput.ts';
+import { StartRate } from '../../../../wallets/custody/intents/throughput.ts';
 import { VirtualTimers } from '../../../support/virtual-timers.ts';
 
 describe('the pace of a queue', () => {
   it('tells how long so many will wait, at the rate of the last seconds', async () => {
     const timers = new VirtualTimers();
-    const pace = new Pace(timers);
+    const pace = new StartRate(timers);
     for (let count = 0; count < 300; count += 1) {
       pace.started();
       await timers.advance(10);
@@ -18,7 +18,7 @@ describe('the pace of a queue', () => {
 
   it('that has just grown is measured by the present window alone', async () => {
     const timers = new VirtualTimers();
-    const pace = new Pace(timers);
+    const pace = new StartRate(timers);
     const start = async (count: number, everyMs: number) => {
       for (let started = 0; started < count; started += 1) {
         pace.started();
@@ -33,7 +33,7 @@ describe('the pace of a queue', () => {
 
   it('knows no end of a wait when nothing starts any more', async () => {
     const timers = new VirtualTimers();
-    const pace = new Pace(timers);
+    const pace = new StartRate(timers);
     pace.started();
     await timers.advance(2_000);
     pace.waitMs(1);

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { systemPorts } from '../../../../core/actors/live/ports.ts';
 import { Deliverer, type DelivererDeps } from '../../../../wallets/delivery/deliveries/deliver.ts';
-import type { Move } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
+import type { DeliveryMove } from '../../../../wallets/delivery/deliveries/outbox-store.ts';
 import type { DeliveryRecord } from '../../../../wallets/delivery/deliveries/record.ts';
 import type { SendOutcome } from '../../../../wallets/delivery/egress/public.ts';
 import type { WebhookRecord } from '../../../../wallets/delivery/webhooks/public.ts';
@@ -30,7 +30,7 @@ function delivering(webhook: Partial<WebhookRecord> = {}, delivery: Partial<Deli
     } as WebhookRecord,
   };
   const sent: Record<string, string>[] = [];
-  const moves: Move[] = [];
+  const moves: DeliveryMove[] = [];
   const released: string[] = [];
   const changed: WebhookRecord['status'][] = [];
   const opened: string[] = [];
@@ -57,7 +57,7 @@ function delivering(webhook: Partial<WebhookRecord> = {}, delivery: Partial<Deli
     },
     hooks: {
       release: async (_: string, __: string, ___: string, how: string) => void released.push(how),
-      move: (_: string, move: Move) => {
+      move: (_: string, move: DeliveryMove) => {
         moves.push(move);
         return next.move();
       },

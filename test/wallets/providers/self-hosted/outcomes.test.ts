@@ -9,7 +9,11 @@ import { networkOf, networks } from '../../../../wallets/networks/networks.ts';
 import { ChainRejected, ChainUnavailable } from '../../../../wallets/providers/chains/chain.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
-import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
+import {
+  ProviderRejected,
+  ProviderUnavailable,
+  type TransferProgress,
+} from '../../../../wallets/providers/port/port.ts';
 import { testAmounts } from '../../../../wallets/providers/port/test-triggers.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
 import type { Submission } from '../../../../wallets/providers/self-hosted/progress.ts';
@@ -65,9 +69,9 @@ async function drive(
 ) {
   let current = intent;
   let nowMs = startMs;
-  const seen: Progress[] = [];
+  const seen: TransferProgress[] = [];
   for (;;) {
-    let progress: Progress;
+    let progress: TransferProgress;
     try {
       progress = await adapter.advance(metaAt(nowMs), { intent: current, wallet, number });
     } catch (error) {

@@ -12,7 +12,7 @@ import type { ApprovedTransfer, CallMeta, ProviderAdapter } from '../../../../wa
 import type {
   ClusterSignature,
   ClusterSigner,
-  Curve,
+  SignerCurve,
   SigningOrder,
 } from '../../../../wallets/providers/self-hosted/cluster-signer.ts';
 
@@ -33,7 +33,7 @@ export function secretOf(walletId: string): Uint8Array {
 }
 
 export function fakeSigner(): FakeSigner {
-  const curves = new Map<string, Curve>();
+  const curves = new Map<string, SignerCurve>();
   const made = new Map<string, ClusterSignature>();
   const orders: SigningOrder[] = [];
   const failures: Error[] = [];
@@ -60,7 +60,7 @@ export function fakeSigner(): FakeSigner {
   };
 }
 
-function signWith(curve: Curve, { walletId, message }: SigningOrder, sessionId: string): ClusterSignature {
+function signWith(curve: SignerCurve, { walletId, message }: SigningOrder, sessionId: string): ClusterSignature {
   const secret = secretOf(walletId);
   if (curve === 'ed25519') return { sessionId, signature: ed25519.sign(message, secret), recoveryId: undefined };
   const recovered = secp256k1.sign(message, secret, { prehash: false, format: 'recovered' });

@@ -6,10 +6,10 @@ import { orderOwner } from '../../../../../wallets/companions/tokens/owner.ts';
 import {
   intentIdOf,
   type OrderRecord,
+  type OwnTokenRecord,
   orderType,
   type Reserve,
   supplyOf,
-  type TokenRecord,
   tokenType,
 } from '../../../../../wallets/companions/tokens/record.ts';
 import { tokenRoutes } from '../../../../../wallets/companions/tokens/routes.ts';
@@ -100,7 +100,7 @@ export class TokenDesk {
   }
 
   /** A token that is deployed, with the id `tkn_<symbol>`. */
-  async issue(symbol: string, over: Partial<TokenRecord> = {}): Promise<this> {
+  async issue(symbol: string, over: Partial<OwnTokenRecord> = {}): Promise<this> {
     const token = tokenRecord(symbol, over);
     const { contract, supplyCap, name, decimals } = token;
     const status = token.status === 'active' ? 'active' : 'deploying';
@@ -233,7 +233,7 @@ export function attestation(amount: bigint, over: object = {}): Reserve {
   return { type: 'attestation', reference: 'a', asset: 'USD', decimals: 18, units, expiresAtMs, ...over };
 }
 
-function tokenRecord(symbol: string, over: Partial<TokenRecord>): TokenRecord {
+function tokenRecord(symbol: string, over: Partial<OwnTokenRecord>): OwnTokenRecord {
   return {
     ...{ id: `tkn_${symbol}`, version: 1, symbol, name: symbol, network, decimals: 6, supplyCap: String(100n * one) },
     ...{ contract: '0x00000000000000000000000000000000000000C1', status: 'active', issuerWalletId: 'wal_1' },

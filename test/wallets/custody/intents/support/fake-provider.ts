@@ -7,10 +7,10 @@ import type { WalletRecord } from '../../../../../wallets/custody/wallets/record
 import {
   type CallMeta,
   type FilledGap,
-  type Progress,
   type ProviderAdapter,
   ProviderUnavailable,
   type Transfer,
+  type TransferProgress,
 } from '../../../../../wallets/providers/port/port.ts';
 
 export interface OnChain {
@@ -25,7 +25,7 @@ export interface OnChain {
 export type Plan = (
   transfer: Transfer,
   meta: CallMeta,
-) => Progress | 'away' | 'goes' | Promise<Progress | 'away' | 'goes'>;
+) => TransferProgress | 'away' | 'goes' | Promise<TransferProgress | 'away' | 'goes'>;
 
 export const feeReserve = 1_000n;
 export const feePaid = 600n;
@@ -86,7 +86,7 @@ export class FakeProvider {
     return used;
   }
 
-  async #advance(meta: CallMeta, transfer: Transfer): Promise<Progress> {
+  async #advance(meta: CallMeta, transfer: Transfer): Promise<TransferProgress> {
     this.advances += 1;
     this.inHand += 1;
     this.inHandMost = Math.max(this.inHandMost, this.inHand);
@@ -106,7 +106,7 @@ export class FakeProvider {
     }
   }
 
-  #takes(meta: CallMeta, transfer: Transfer): Progress {
+  #takes(meta: CallMeta, transfer: Transfer): TransferProgress {
     const { intent, wallet, number } = transfer;
     const providerTxId = `tx-${intent.id}`;
     const known = this.chain.get(intent.id);
@@ -162,7 +162,7 @@ export class FakeProvider {
   }
 }
 
-export function failedUnsent(): Progress {
+export function failedUnsent(): TransferProgress {
   return {
     stage: 'failed',
     providerTxId: null,
@@ -174,7 +174,7 @@ export function failedUnsent(): Progress {
   };
 }
 
-export function failedOnChain(): Progress {
+export function failedOnChain(): TransferProgress {
   return {
     stage: 'failed',
     providerTxId: 'tx-reverted',

@@ -8,7 +8,12 @@ import { type DriverOptions, IntentDriver } from '../../../../../wallets/custody
 import { changeOf } from '../../../../../wallets/custody/intents/effects.ts';
 import type { Evaluators } from '../../../../../wallets/custody/intents/evaluators.ts';
 import type { PolicyDecision } from '../../../../../wallets/custody/intents/facts.ts';
-import { type IntentDraft, lastOf, openIntent, type Verdict } from '../../../../../wallets/custody/intents/machine.ts';
+import {
+  type IntentDraft,
+  type IntentVerdict,
+  lastOf,
+  openIntent,
+} from '../../../../../wallets/custody/intents/machine.ts';
 import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
 import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
 import { create } from '../../../../../wallets/store/changes.ts';
@@ -40,7 +45,12 @@ export interface World {
     over?: Partial<WalletRecord>,
   ): Promise<WalletRecord>;
   /** An intent as its creation commits it, without the routes. */
-  intent(tenant: string, wallet: WalletRecord, over?: Partial<IntentDraft>, verdict?: Verdict): Promise<IntentRecord>;
+  intent(
+    tenant: string,
+    wallet: WalletRecord,
+    over?: Partial<IntentDraft>,
+    verdict?: IntentVerdict,
+  ): Promise<IntentRecord>;
   read(tenant: string, id: string): Promise<IntentRecord>;
   balance(tenant: string, walletId: string, asset: string): Promise<Balance>;
   reach(tenant: string, id: string, status: IntentRecord['status']): Promise<IntentRecord>;

@@ -8,18 +8,23 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { PortCallMade, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { SimCluster, type SimOptions, type SimSnapshot } from '../cluster/cluster.ts';
-import type { Guest, GuestHost, GuestLink, Guests } from '../cluster/guest-processes.ts';
+import type {
+  ExternalProcess,
+  ExternalProcesses,
+  ExternalProcessHost,
+  ExternalProcessLink,
+} from '../cluster/external-processes.ts';
 import { identitiesOf } from '../cluster/identities.ts';
 import { ManyClusters, randomnessIn, type ScenarioClusters } from '../cluster/many-clusters.ts';
 import type { Observation } from '../cluster/observation.ts';
 import type { MemoryRedis } from '../redis/memory-redis.ts';
 import { announceForever } from './announcements.ts';
-import type { GatewayCluster } from './gateway-process.ts';
+import type { SimulatedClusterLink } from './gateway-process.ts';
 import type { PortFate } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
 import { sessionSide } from './session-side.ts';
 
-export interface ClustersOptions
+export interface ClusterSetOptions
   extends Omit<SimOptions, 'guests' | 'receiver' | 'deliveryScheduleMs' | 'faults' | 'observe' | 'number' | 'shared'> {
   /** 1 by default. */
   readonly clusters?: number | undefined;
@@ -28,65 +33,65 @@ export interface ClustersOptions
 }
 
 /** The world around the clusters. */
-export interface Surroundings {
+export interface SharedServices {
   readonly redis: MemoryRedis;
   readonly loop: RunLoop;
-  readonly guests: Omit<Guests, 'sessions'>;
+  readonly guests: Omit<ExternalProcesses, 'sessions'>;
   /** A gateway's end of its link to a cluster. */
-  readonly link: (gateway: ProcessName, cluster: number) => GuestLink;
+  readonly link: (gateway: ProcessName, cluster: number) => ExternalProcessLink;
 }
 
-export interface ClustersSnapshot {
+export interface ClusterSetSnapshot {
   readonly cluster: SimSnapshot;
   /** Those after the first, if there are any. */
   readonly further?: readonly SimSnapshot[];
 }
 
 /** Of a gateway in a further cluster: its life is the first cluster's. */
-const noLife: Guest['life'] = {
+const noLife: ExternalProcess['life'] = {
   start: () => undefined,
   crash: () => undefined,
   pause: () => undefined,
   resume: () => undefined,
 };
 
-export class ClustersSide {
+export class ClusterSet {
   readonly first: SimCluster;
   /** All clusters as one. */
   readonly all: ScenarioClusters & { readonly trace: readonly string[] };
   readonly #further: readonly SimCluster[];
-  #surroundings!: Surroundings;
+  #surroundings!: SharedServices;
   #rosters!: readonly Roster[];
   /** By cluster. */
-  readonly #hosts: GuestHost[] = [];
+  readonly #hosts: ExternalProcessHost[] = [];
   /** By cluster: of its coordinator's last start. */
   readonly #sessions: ReturnType<typeof sessionSide>[] = [];
   /** By cluster: counts a call to it. Empty with one cluster, which announces nothing. */
   #called: readonly (() => void)[] = [];
 
   /** `surround` is called when the first cluster has its ports, before any process starts. */
-  constructor(options: ClustersOptions, surround: (side: ClustersSide, host: GuestHost) => Surroundings) {
+  constructor(options: ClusterSetOptions, surround: (side: ClusterSet, host: ExternalProcessHost) => SharedServices) {
     const { clusters = firstCluster, observe, ...own } = options;
-    const guestsOf = (cluster: number, host: GuestHost): Guests => {
+    const externalProcessesOf = (cluster: number, host: ExternalProcessHost): ExternalProcesses => {
       this.#hosts.push(host);
       if (cluster === firstCluster) {
         this.#rosters = rostersOf(options, host);
         this.#surroundings = surround(this, host);
       }
-      return this.#guestsOf(cluster, host);
+      return this.#externalProcessesOf(cluster, host);
     };
     if (clusters === firstCluster) {
       this.first = new SimCluster({
         ...own,
         ...(observe && { observe: (observation) => observe(observation, firstCluster) }),
-        guests: (host) => guestsOf(firstCluster, host),
+        guests: (host) => externalProcessesOf(firstCluster, host),
       });
       this.all = this.first;
       this.#further = [];
       return;
     }
     const many = new ManyClusters({
-      ...{ ...own, clusters, guestsOf },
+      ...{ ...own, clusters, externalProcessesOf },
       ...(observe && { observe: (cluster, observation) => observe(observation, cluster) }),
     });
     const all = this.#rosters.map((_, index) => many.cluster(index + firstCluster));
@@ -102,7 +107,7 @@ export class ClustersSide {
   }
 
   /** The clusters as this gateway reaches them. There is no route to one that does not exist yet. */
-  reachedBy(gateway: ProcessName): readonly GatewayCluster[] {
+  reachedBy(gateway: ProcessName): readonly SimulatedClusterLink[] {
     return this.#rosters.map((roster, index) => ({
       roster,
       send: (message, trace) => {
@@ -143,21 +148,21 @@ export class ClustersSide {
     return undefined;
   }
 
-  snapshot(): ClustersSnapshot {
+  snapshot(): ClusterSetSnapshot {
     const further = this.#further.map((cluster) => cluster.snapshot());
     return { cluster: this.first.snapshot(), ...(further.length > 0 && { further }) };
   }
 
   /** See SimCluster.restore. */
-  restore({ cluster, further = [] }: ClustersSnapshot, except: readonly ProcessName[]): void {
+  restore({ cluster, further = [] }: ClusterSetSnapshot, except: readonly ProcessName[]): void {
     this.first.restore(cluster, except);
     for (const [index, one] of this.#further.entries()) one.restore(further[index]!);
   }
 
-  #guestsOf(cluster: number, host: GuestHost): Guests {
+  #externalProcessesOf(cluster: number, host: ExternalProcessHost): ExternalProcesses {
     const { redis, loop, guests, link } = this.#surroundings;
     const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
-    const sessions: Guests['sessions'] = (fence, of) => {
+    const sessions: ExternalProcesses['sessions'] = (fence, of) => {
       const clock = { nowMs: () => host.processes.nowMs('coordinator') };
       const side = sessionSide(redis, loop, fence, { ...of, cluster, clock, elapsedMs });
       this.#sessions[cluster - firstCluster] = side;
@@ -170,7 +175,7 @@ export class ClustersSide {
 }
 
 /** Gateways start with the first cluster, and need the rosters of all. */
-function rostersOf(options: ClustersOptions, { roster, gatewaySeed }: GuestHost): readonly Roster[] {
+function rostersOf(options: ClusterSetOptions, { roster, gatewaySeed }: ExternalProcessHost): readonly Roster[] {
   const { clusters = firstCluster } = options;
   const further = Array.from({ length: clusters - firstCluster }, (_, index) => {
     const number = index + firstCluster + 1;

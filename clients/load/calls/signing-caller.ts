@@ -1,9 +1,9 @@
 /** A connection to the signing API for the load generator: the calls of two ceremonies, over REST or gRPC. */
 
-export type Curve = 'secp256k1' | 'ed25519';
+export type SigningCurve = 'secp256k1' | 'ed25519';
 
 /** The answer. A call without a response message rejects with CallFailed instead. */
-export interface Answer {
+export interface SigningAnswer {
   /** Empty when the call made no session. */
   readonly sessionId: string;
   readonly reasonCode: string;
@@ -13,21 +13,21 @@ export interface Answer {
   readonly resumeToken: string;
 }
 
-export interface Signed extends Answer {
+export interface SignedAnswer extends SigningAnswer {
   /** 64 bytes, or empty. */
   readonly signature: Uint8Array;
   /** -1: none. */
   readonly recoveryId: number;
 }
 
-export interface Door {
-  initiateSigning(intentId: string, walletId: string, message: Uint8Array): Promise<Answer>;
+export interface SigningCaller {
+  initiateSigning(intentId: string, walletId: string, message: Uint8Array): Promise<SigningAnswer>;
   /** Node 0: a live quorum's. */
-  submitShare(sessionId: string): Promise<Signed>;
-  initiateDkg(sessionId: string, curve: Curve): Promise<Answer>;
+  submitShare(sessionId: string): Promise<SignedAnswer>;
+  initiateDkg(sessionId: string, curve: SigningCurve): Promise<SigningAnswer>;
   /** The whole all-to-all round. */
-  exchangeShares(sessionId: string): Promise<Answer>;
-  resume(sessionId: string, resumeToken: string): Promise<Answer>;
+  exchangeShares(sessionId: string): Promise<SigningAnswer>;
+  resume(sessionId: string, resumeToken: string): Promise<SigningAnswer>;
   close(): Promise<void>;
 }
 

@@ -8,8 +8,8 @@ import type { Address, Envelope, RandomBytes, Trace, UndeliveredReason } from '.
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import type {
-  DoorRequest,
-  DoorVerdict,
+  ApiServerRequest,
+  ApiServerVerdict,
   Order,
   PortCallMade,
   PortVerdict,
@@ -20,14 +20,14 @@ import type { Life, Processes } from './processes.ts';
 import type { CalledStore } from './store-side.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-export interface Guest {
+export interface ExternalProcess {
   readonly name: ProcessName;
   readonly life: Life;
   /** undefined: it has no link to the coordinator. */
-  readonly link?: GuestLink;
+  readonly link?: ExternalProcessLink;
 }
 
-export interface GuestLink {
+export interface ExternalProcessLink {
   /** Of its present start: new for every start, so that an answer to an earlier one finds no receiver. */
   address(): Address;
   arrived(message: WireMessage): void;
@@ -36,7 +36,7 @@ export interface GuestLink {
 }
 
 /** The ports of the world for its guests. */
-export interface GuestHost {
+export interface ExternalProcessHost {
   readonly time: VirtualTime;
   readonly roster: Roster;
   /** 32 bytes: of the identity that all gateways share. */
@@ -48,12 +48,12 @@ export interface GuestHost {
   /** The fate of a call of a port; undefined: no fault is armed. The caller performs its orders. */
   portCall(call: PortCallMade): PortVerdict | undefined;
   /** The fate of a request to a gateway; undefined: no fault is armed. */
-  request(request: DoorRequest): DoorVerdict | undefined;
+  request(request: ApiServerRequest): ApiServerVerdict | undefined;
   perform(orders: readonly Order[]): void;
 }
 
-export interface Guests {
-  readonly all: readonly Guest[];
+export interface ExternalProcesses {
+  readonly all: readonly ExternalProcess[];
   /** The store of the coordinator's records, by the fence of its start; by default in memory. */
   readonly sessions?: (
     fence: number,
@@ -65,15 +65,15 @@ export interface Guests {
   readonly perform?: (order: WorldOrder) => boolean;
 }
 
-export type MakeGuests = (host: GuestHost) => Guests;
+export type MakeExternalProcesses = (host: ExternalProcessHost) => ExternalProcesses;
 
-export const noGuests: Guests = { all: [] };
+export const noExternalProcesses: ExternalProcesses = { all: [] };
 
 /** Guests by the address and by the name of their links. */
-export class GuestLinks {
-  readonly #links: ReadonlyMap<ProcessName, GuestLink>;
+export class ExternalProcessLinks {
+  readonly #links: ReadonlyMap<ProcessName, ExternalProcessLink>;
 
-  constructor(guests: readonly Guest[]) {
+  constructor(guests: readonly ExternalProcess[]) {
     this.#links = new Map(guests.flatMap(({ name, link }) => (link === undefined ? [] : [[name, link] as const])));
   }
 
@@ -81,7 +81,7 @@ export class GuestLinks {
     return [...this.#links.keys()];
   }
 
-  of(name: ProcessName): GuestLink | undefined {
+  of(name: ProcessName): ExternalProcessLink | undefined {
     return this.#links.get(name);
   }
 
