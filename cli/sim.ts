@@ -7,7 +7,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { eventLine } from '../clients/report/text.ts';
 import { verdictExitCodes } from '../scenarios/runner/world.ts';
 import { campaign, type Finished, failureOf, variantsOf } from '../simulation/search/campaign.ts';
-import { plain, readVariant, type SeedRun, type Variant } from '../simulation/search/guide.ts';
+import { plain, type RunVariant, readVariant, type SeedRun } from '../simulation/search/guide.ts';
 import { type Profile, profiles } from '../simulation/search/profiles.ts';
 import type { Workload } from '../simulation/search/workload.ts';
 import { exitCodes, Failure } from './common/failure.ts';
@@ -189,7 +189,7 @@ function runsOf(flags: Flags, workload: Workload<unknown>): SeedRun[] {
   );
 }
 
-function variantOf({ variation, variant = '' }: Flags, { steps }: Workload<unknown>): Variant {
+function variantOf({ variation, variant = '' }: Flags, { steps }: Workload<unknown>): RunVariant {
   if (variation !== undefined && variation > 0) return { ...plain, turns: [{ from: 0, salt: variation }] };
   const read = readVariant(variant, steps);
   if (read === undefined) throw new Failure('--variant must be as a failure names it.', exitCodes.usage);

@@ -2,9 +2,9 @@
 import type { Verdict } from '../../scenarios/runner/world.ts';
 import { Guide, type SeedRun } from './guide.ts';
 import { type Shrunk, shrink } from './shrink.ts';
-import type { Ended, RunOptions, Workload } from './workload.ts';
+import type { EndedRun, SearchRunOptions, Workload } from './workload.ts';
 
-export interface Finished extends SeedRun, Omit<Ended, 'trace'> {}
+export interface Finished extends SeedRun, Omit<EndedRun, 'trace'> {}
 
 export interface CampaignOptions {
   /** Runs all; `finished` gets each in their order, and stops them with false. Resolves with whether all are over. */
@@ -51,7 +51,7 @@ export function shrinkFailure<Plan>(
   workload: Workload<Plan>,
   plan: Plan,
   verdict: Verdict,
-  { crypto, runsMax }: Pick<RunOptions, 'crypto'> & { readonly runsMax: number },
+  { crypto, runsMax }: Pick<SearchRunOptions, 'crypto'> & { readonly runsMax: number },
 ): Promise<Shrunk<Plan>> {
   return shrink(plan, {
     reductions: workload.reductions,

@@ -6,7 +6,7 @@
 import type { Profile } from './profiles.ts';
 
 /** How a run differs from what its seed draws. */
-export interface Variant {
+export interface RunVariant {
   /** Names of steps that it draws more often. */
   readonly favoured: readonly string[];
   /** From this step of each client on, or in other parts of the plan than clients' steps: other choices after the same beginning. */
@@ -17,10 +17,10 @@ export interface Variant {
 export interface SeedRun {
   readonly seed: number;
   readonly profile: Profile;
-  readonly variant: Variant;
+  readonly variant: RunVariant;
 }
 
-export const plain: Variant = { favoured: [], turns: [] };
+export const plain: RunVariant = { favoured: [], turns: [] };
 /** A client's choices change within its first steps, up to this one. */
 const turnsWithin = 12;
 /** The limit of steps that one run draws more often. */
@@ -67,7 +67,7 @@ export class Guide {
 }
 
 /** e.g. "favour=mint,redeem turn=5.17"; empty for none. */
-export function variantText({ favoured, turns }: Variant): string {
+export function variantText({ favoured, turns }: RunVariant): string {
   const parts = [
     ...(favoured.length > 0 ? [`favour=${favoured.join()}`] : []),
     ...turns.map(({ from, salt }) => `turn=${from}.${salt}`),
@@ -76,7 +76,7 @@ export function variantText({ favoured, turns }: Variant): string {
 }
 
 /** `steps`: those that it may favour. undefined: not a variant. */
-export function readVariant(text: string, steps: readonly string[]): Variant | undefined {
+export function readVariant(text: string, steps: readonly string[]): RunVariant | undefined {
   let variant = plain;
   for (const part of text.split(' ').filter((one) => one !== '')) {
     const favoured = /^favour=([a-z_,]+)$/.exec(part)?.[1]?.split(',');

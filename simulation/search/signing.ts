@@ -11,9 +11,9 @@ import { type Landmark, landmarks, watchLandmarks } from '../model/landmarks.ts'
 import { randomScenario } from './generate.ts';
 import { type Profile, profiles } from './profiles.ts';
 import { sizeOf, smallerScenarios } from './smaller-scenarios.ts';
-import type { RunOptions, Workload } from './workload.ts';
+import type { SearchRunOptions, Workload } from './workload.ts';
 
-export interface CheckedOptions extends RunOptions {
+export interface CheckedOptions extends SearchRunOptions {
   /** Called with each landmark (simulation/model/landmarks.ts) that the run reaches. */
   readonly reached?: ((landmark: Landmark) => void) | undefined;
 }

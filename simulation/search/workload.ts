@@ -5,7 +5,7 @@ import type { SeedRun } from './guide.ts';
 import type { Profile } from './profiles.ts';
 import type { Reduction } from './shrink.ts';
 
-export interface RunOptions {
+export interface SearchRunOptions {
   /** 'model' is fast and protects nothing. */
   readonly crypto: 'model' | 'real';
   /** Whether to record the trace. */
@@ -13,7 +13,7 @@ export interface RunOptions {
 }
 
 /** A run that is over. */
-export interface Ended {
+export interface EndedRun {
   readonly verdict: Verdict;
   /** Virtual time. */
   readonly tookMs: number;
@@ -37,7 +37,7 @@ export interface Workload<Plan> {
   /** Plain data: the same run gives the same plan. */
   plan(run: SeedRun): Plan;
   /** The same plan gives the same run, byte for byte, whatever ran before it. A bug of the run is its verdict. */
-  run(plan: Plan, options: RunOptions): Promise<Ended>;
+  run(plan: Plan, options: SearchRunOptions): Promise<EndedRun>;
   reductions(best: () => Plan): Iterable<Reduction<Plan>>;
   /** e.g. "1 fault and 3 steps" */
   size(plan: Plan): string;

@@ -8,7 +8,7 @@ import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { providerFailures } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Draw } from '../cluster/draw.ts';
 import { randomStream } from '../cluster/random.ts';
-import { plain, type Variant } from '../search/guide.ts';
+import { plain, type RunVariant } from '../search/guide.ts';
 import type { Profile } from '../search/profiles.ts';
 import { drawFrom } from './draw.ts';
 import { type Family, families } from './steps.ts';
@@ -42,7 +42,7 @@ export interface RunPlan {
   readonly faults: readonly Fault[];
   /** For each call of a port: the probability of a fault. */
   readonly portRate: number;
-  readonly turns: Variant['turns'];
+  readonly turns: RunVariant['turns'];
   /** Names of omitted steps; for a shrunk run. */
   readonly without: readonly string[];
 }
@@ -58,7 +58,7 @@ const sandboxShare = 0.15;
 const favour = 6;
 
 /** The draws of a seed, with the differences of a variant. Throws for a profile that runs of wallets do not have. */
-export function planOf(seed: number, profile: Profile, { favoured, turns }: Variant = plain): RunPlan {
+export function planOf(seed: number, profile: Profile, { favoured, turns }: RunVariant = plain): RunPlan {
   const own = walletProfiles.find((one) => one === profile);
   if (own === undefined) throw new Error(`runs of wallets have no profile ${profile}`);
   const plan = drawPlan((label) => randomStream(`${seed}/${profile}`, label), own, favoured);

@@ -6,9 +6,9 @@
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
 import type { Draw } from '../cluster/draw.ts';
 import { randomStream } from '../cluster/random.ts';
-import type { Variant } from '../search/guide.ts';
+import type { RunVariant } from '../search/guide.ts';
 import type { Profile } from '../search/profiles.ts';
-import type { Ended, RunOptions } from '../search/workload.ts';
+import type { EndedRun, SearchRunOptions } from '../search/workload.ts';
 import { CustodyWorld } from '../service/custody-world.ts';
 import { Finding } from '../service/invariants/finding.ts';
 import { Leases } from '../service/invariants/leases.ts';
@@ -33,7 +33,7 @@ import { TokenClient } from './token-client.ts';
 import { TreasuryClient } from './treasury-client.ts';
 import { VaultClient } from './vault-client.ts';
 
-export interface WorldRunOptions extends RunOptions {
+export interface WorldRunOptions extends SearchRunOptions {
   /** Whether the store packs larger objects; by default with real cryptography, and for one seed in eight. */
   readonly packs?: boolean;
 }
@@ -49,8 +49,8 @@ export function runWorldSeed(
   seed: number,
   profile: Profile,
   options: WorldRunOptions,
-  variant?: Variant,
-): Promise<Ended> {
+  variant?: RunVariant,
+): Promise<EndedRun> {
   return runWorldPlan(seed, planOf(seed, profile, variant), options);
 }
 
@@ -58,7 +58,7 @@ export async function runWorldPlan(
   seed: number,
   plan: RunPlan,
   { crypto, record, packs = crypto === 'real' || seed % packedSeeds === 0 }: WorldRunOptions,
-): Promise<Ended> {
+): Promise<EndedRun> {
   const { profile } = plan;
   const name = `${seed}/${profile}`;
   const landmarks = new Landmarks();
@@ -94,7 +94,7 @@ export async function runWorldPlan(
   const isCalm = profile === 'calm';
   const parts = { world, answers: new Answers(), landmarks, isCalm };
   const tenancies = tenants.map((tenant) => new Tenancy(tenant, parts));
-  const ended = (verdict: Ended['verdict']): Ended => ({
+  const ended = (verdict: EndedRun['verdict']): EndedRun => ({
     verdict,
     tookMs: world.nowMs - world.cluster.time.beganMs,
     landmarks: landmarks.names,
