@@ -23,7 +23,7 @@ const contributorPages =
 /** Whether the package holds a file beside dist/. */
 export function isPackaged(path) {
   return (
-    /^(CHANGELOG|README)\.md$|^(LICENSE|cli\/signmesh\.mjs)$|^(docs|examples)(\/|$)|^scenarios(\/[^/]+)?$|^proto\/(signmesh|svc)\/.*\.proto$/.test(
+    /^(CHANGELOG|README)\.md$|^(LICENSE|cli\/signmesh\.mjs)$|^(docs|examples)(\/|$)|^scenarios\/?([^/]+)?$|^proto\/(signmesh|svc)\/.*\.proto$/.test(
       path,
     ) && !contributorPages.test(`/${path}`)
   );

@@ -140,7 +140,9 @@ describe('the command line', () => {
       starts: 0,
       reconRows: 0,
       sessions: [],
+      simulationRuns: 0,
     };
+    expect(quick.simulationRuns).toBeLessThan(full.simulationRuns);
     expect(quick.reconRows).toBeLessThan(full.reconRows);
     expect({ ...quick, quick: false, ...neutral }).toEqual({ ...full, ...neutral });
   });
