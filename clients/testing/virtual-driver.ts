@@ -75,7 +75,11 @@ export class VirtualDriver {
   }
 
   #await<T>(work: Promise<T>, forMs: number | undefined): Promise<T> {
-    if (this.#isStopped) return Promise.reject(new ClusterStopped());
+    if (this.#isStopped) {
+      // It fails for the same reason, and its caller hears that here.
+      work.catch(() => undefined);
+      return Promise.reject(new ClusterStopped());
+    }
     const { cluster, loop } = this.#world;
     return new Promise((resolve, reject) => {
       const over = (): void => {
