@@ -1,7 +1,7 @@
 /** Reads the file of a failing run of wallets. */
 import { readFileSync } from 'node:fs';
-import { planOf, type RunPlan } from '../../simulation/wallet-search/profiles.ts';
-import type { SeededPlan } from '../../simulation/wallet-search/workload.ts';
+import { planOf, type RunPlan } from '../../simulation/search/wallets/profiles.ts';
+import type { SeededPlan } from '../../simulation/search/wallets/workload.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 
 /** A plan that a search has written. Throws a Failure. */

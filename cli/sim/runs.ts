@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Finished } from '../../simulation/search/campaign.ts';
 import type { SeedRun } from '../../simulation/search/guide.ts';
-import { signing } from '../../simulation/search/signing.ts';
+import { signing } from '../../simulation/search/signing/workload.ts';
 import type { Workload } from '../../simulation/search/workload.ts';
 import { builtFile } from '../common/built.ts';
 
@@ -12,7 +12,7 @@ export type WorldName = (typeof worlds)[number];
 
 export async function workloadOf(world: WorldName): Promise<Workload<unknown>> {
   // Loads the control plane only when needed.
-  return world === 'signing' ? signing : (await import('../../simulation/wallet-search/workload.ts')).wallets;
+  return world === 'signing' ? signing : (await import('../../simulation/search/wallets/workload.ts')).wallets;
 }
 
 export interface RunAllOptions {

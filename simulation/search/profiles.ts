@@ -8,7 +8,7 @@
  * - hostile: all of these, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
  *   clocks that jump.
  *
- * Runs of wallets have all but `malformed`, with draws of their own (simulation/wallet-search/profiles.ts).
+ * Runs of wallets have all but `malformed`, with draws of their own (simulation/search/wallets/profiles.ts).
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { Draw } from '../cluster/draw.ts';

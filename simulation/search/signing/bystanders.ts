@@ -5,9 +5,9 @@
  * They do not insist, do not make a wallet's key, and never fix a dealer of a key whose client supplies one.
  */
 
-import type { ScenarioStep, StepOf } from '../../scenarios/runner/format.ts';
-import type { Draw } from '../cluster/draw.ts';
-import type { Swarm } from './profiles.ts';
+import type { ScenarioStep, StepOf } from '../../../scenarios/runner/format.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { Swarm } from '../profiles.ts';
 import type { BusySession, KeyPlan } from './random-steps.ts';
 
 type Call<K = ScenarioStep> = K extends { step: string } ? Omit<K, 'step'> : never;

@@ -1,5 +1,5 @@
 /** Drills of what fails: the store, nodes, byzantine nodes. */
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { curves, keystore, makeKey, Plan, type Scene, sharing } from './drill-plan.ts';
 import { type DrawnLie, lieOf } from './random-faults.ts';
 

@@ -1,5 +1,5 @@
 /** Drills of calls that must be refused by their form. */
-import type { StepOf } from '../../scenarios/runner/format.ts';
+import type { StepOf } from '../../../scenarios/runner/format.ts';
 import { alterationOfCall } from './alterations.ts';
 import { keystore, makeKey, Plan, type Scene, sharing } from './drill-plan.ts';
 

@@ -1,6 +1,6 @@
 /** Drills of the making and the end of keys, and of keys that one node holds. */
-import { type Fault, hsmFailures, vendorFailures } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { ScenarioStep } from '../../scenarios/runner/format.ts';
+import { type Fault, hsmFailures, vendorFailures } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { ScenarioStep } from '../../../scenarios/runner/format.ts';
 import { curves, makeKey, Plan, type Scene, stepsMs } from './drill-plan.ts';
 
 /** Two clients supply dealers of one key, rightly and wrongly, while nodes deal too; and again when it is made. */

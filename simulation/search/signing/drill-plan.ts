@@ -1,8 +1,8 @@
 /** The steps of a drill's clients, and what all drills begin with. */
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { ScenarioStep, StepOf } from '../../scenarios/runner/format.ts';
-import type { Draw } from '../cluster/draw.ts';
-import type { Swarm } from './profiles.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { ScenarioStep, StepOf } from '../../../scenarios/runner/format.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { Swarm } from '../profiles.ts';
 
 type Wish<K = ScenarioStep> = K extends { step: string } ? Omit<K, 'step'> : never;
 

@@ -6,13 +6,13 @@ import {
   type FaultKind,
   hsmFailures,
   vendorFailures,
-} from '../../scenarios/faults/vocabulary/fault.ts';
-import type { Trigger } from '../../scenarios/faults/vocabulary/generated-types.ts';
-import { dkgRefusalCodes, partialRefusalCodes } from '../../scenarios/faults/vocabulary/refusal-codes.ts';
-import { type Point, points } from '../../scenarios/faults/vocabulary/trigger-points.ts';
-import type { Draw } from '../cluster/draw.ts';
+} from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { Trigger } from '../../../scenarios/faults/vocabulary/generated-types.ts';
+import { dkgRefusalCodes, partialRefusalCodes } from '../../../scenarios/faults/vocabulary/refusal-codes.ts';
+import { type Point, points } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
+import type { Draw } from '../../cluster/draw.ts';
 import { alteredAnswers, alteredRequests } from './alterations.ts';
-import type { Swarm } from './profiles.ts';
+import type { Swarm } from '../profiles.ts';
 
 export type DrawnLie = (typeof byzantineKinds)[number];
 type CoordinatorLie = (typeof coordinatorKinds)[number];

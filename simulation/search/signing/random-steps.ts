@@ -3,11 +3,11 @@
  * session names are unique in the scenario.
  */
 
-import type { ScenarioStep } from '../../scenarios/runner/format.ts';
-import type { OwnKeystore } from '../../scenarios/runner/terms.ts';
-import type { Draw } from '../cluster/draw.ts';
+import type { ScenarioStep } from '../../../scenarios/runner/format.ts';
+import type { OwnKeystore } from '../../../scenarios/runner/terms.ts';
+import type { Draw } from '../../cluster/draw.ts';
 import { alterationOfCall } from './alterations.ts';
-import type { Story, Swarm } from './profiles.ts';
+import type { Story, Swarm } from '../profiles.ts';
 
 type Wish<K> = K extends { step: string } ? Omit<K, 'step'> : never;
 

@@ -2,10 +2,10 @@
  * In few runs Redis comes back with what it held some time before: acknowledged sessions and keys are forgotten, nodes are not. What
  * holds then is in docs/durability.md. No client insists on a call about what may be forgotten, and a new key still signs.
  */
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { ScenarioStep } from '../../scenarios/runner/format.ts';
-import type { Draw } from '../cluster/draw.ts';
-import type { Swarm } from './profiles.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { ScenarioStep } from '../../../scenarios/runner/format.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { Swarm } from '../profiles.ts';
 
 type Clients = Readonly<Record<string, readonly ScenarioStep[]>>;
 

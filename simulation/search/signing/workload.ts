@@ -1,17 +1,17 @@
 /** The search of the signing cluster: random scenarios, one a seed, with every checker. */
-import { withCryptography } from '../../core/crypto/model/switch.ts';
-import type { CheckedScenario } from '../../scenarios/runner/format.ts';
-import { lifetimesOf, runSimulated } from '../../scenarios/runner/simulated-world.ts';
-import { toYaml } from '../../scenarios/runner/to-yaml.ts';
-import type { Run } from '../../scenarios/runner/world.ts';
-import { type Identities, identitiesOf } from '../cluster/identities.ts';
-import { allCheckers } from '../cluster/invariants/checkers.ts';
-import { modelCheckers } from '../model/checkers.ts';
-import { type Landmark, landmarks, watchLandmarks } from '../model/landmarks.ts';
+import { withCryptography } from '../../../core/crypto/model/switch.ts';
+import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
+import { lifetimesOf, runSimulated } from '../../../scenarios/runner/simulated-world.ts';
+import { toYaml } from '../../../scenarios/runner/to-yaml.ts';
+import type { Run } from '../../../scenarios/runner/world.ts';
+import { type Identities, identitiesOf } from '../../cluster/identities.ts';
+import { allCheckers } from '../../cluster/invariants/checkers.ts';
+import { modelCheckers } from '../../model/checkers.ts';
+import { type Landmark, landmarks, watchLandmarks } from '../../model/landmarks.ts';
 import { randomScenario } from './generate.ts';
-import { type Profile, profiles } from './profiles.ts';
-import { sizeOf, smallerScenarios } from './smaller-scenarios.ts';
-import type { SearchRunOptions, Workload } from './workload.ts';
+import { type Profile, profiles } from '../profiles.ts';
+import { sizeOf, smallerScenarios } from '../smaller-scenarios.ts';
+import type { SearchRunOptions, Workload } from '../workload.ts';
 
 export interface CheckedOptions extends SearchRunOptions {
   /** Called with each landmark (simulation/model/landmarks.ts) that the run reaches. */

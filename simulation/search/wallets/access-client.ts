@@ -3,8 +3,8 @@
  * gets 403 for everything else. docs/wallet-api.md.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';

@@ -3,9 +3,9 @@
  * that never go back in time, and versions that never change. It knows no routes: a resource has an `id` and a `version`. With
  * the versions as witnesses, "never back in time" is the linearizability of each resource's history.
  */
-import type { ClientAnswer } from '../service/client.ts';
-import { found } from '../service/invariants/finding.ts';
-import { checkEnvelope } from '../service/invariants/headers.ts';
+import type { ClientAnswer } from '../../service/client.ts';
+import { found } from '../../service/invariants/finding.ts';
+import { checkEnvelope } from '../../service/invariants/headers.ts';
 
 export interface SentRequest {
   readonly tenant: string;

@@ -2,9 +2,9 @@
  * What a change asks for is what its answer shows: each field of a request that its answer also has, with the same value. In a run
  * whose clocks agree, a new resource is also dated within its call. It knows no routes.
  */
-import type { ClientAnswer } from '../service/client.ts';
-import { decimal } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { ClientAnswer } from '../../service/client.ts';
+import { decimal } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 
 interface Change {
   readonly method: string;

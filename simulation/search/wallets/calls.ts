@@ -4,7 +4,7 @@
  * again.
  */
 
-import { found } from '../service/invariants/finding.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { IntentState, Model, WalletState } from './model.ts';
 import type { AnsweredRequest } from './operator.ts';

@@ -2,7 +2,7 @@
  * The lists of a tenant with their filters, written from docs/wallet-api.md: the event log says which items a list with any of
  * its filters must have. `read-back.ts` reads them.
  */
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
 import type { Tenancy } from './tenancy.ts';
 
 /** A resource as its newest event shows it. */

@@ -1,7 +1,7 @@
 /** A client of a random run that tests, renames, disconnects and reconnects provider connections. docs/wallet-api.md. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';

@@ -2,8 +2,8 @@
  * Provider connections, event by event: while one is disconnected, no intent of its wallets begins; and it is disconnected, and a wallet
  * archived, only while none is open. docs/wallet-api.md.
  */
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { Timeline } from './timeline.ts';
 
 export interface ConnectionState {

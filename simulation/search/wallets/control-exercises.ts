@@ -3,8 +3,8 @@
  * give the model's decision and score.
  */
 
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 import { type PolicyTerms, policyBody } from './policies.ts';

@@ -1,6 +1,6 @@
 /** The policies and lists in force, by the event log, and their decisions about a transfer. */
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { Finding } from '../service/invariants/finding.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { Finding } from '../../service/invariants/finding.ts';
 import { type DecisionFacts, decisionOf, type Expected, type Listing, type PolicyTerms } from './policies.ts';
 import { type RiskFacts, RiskRules } from './risk.ts';
 import type { ListTerms, MadeVersion, Tenancy } from './tenancy.ts';

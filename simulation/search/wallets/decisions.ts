@@ -3,9 +3,9 @@
  * about this transfer. The cluster gets it with each order to sign.
  */
 import { createHash } from 'node:crypto';
-import type { BookedIntent } from '../service/invariants/books.ts';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { BookedIntent } from '../../service/invariants/books.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Model } from './model.ts';
 import type { Tenancy } from './tenancy.ts';
 

@@ -3,11 +3,11 @@
  * come to rest nothing waits. docs/webhooks.md.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
-import { dueTo, type HookFacts } from '../service/invariants/hooks.ts';
-import type { DeliveredRequest } from '../service/receivers.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
+import { dueTo, type HookFacts } from '../../service/invariants/hooks.ts';
+import type { DeliveredRequest } from '../../service/receivers.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 

@@ -1,6 +1,6 @@
 /** The choices of a run of wallets. */
-import type { RandomBytes } from '../../core/actors/contract.ts';
-import { Draw } from '../cluster/draw.ts';
+import type { RandomBytes } from '../../../core/actors/contract.ts';
+import { Draw } from '../../cluster/draw.ts';
 
 /** A word's first three bytes count, the highest first: so the seeds that tests name draw what they drew when a fault was found. */
 export function drawFrom(random: RandomBytes): Draw {

@@ -3,8 +3,8 @@
  * decisions in which it took part, and a screening says what the lists in force say. docs/wallet-api.md.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { DecidedIntent } from './decisions.ts';
 import type { Model } from './model.ts';
 import { networks, type Tenancy } from './tenancy.ts';

@@ -3,9 +3,9 @@
  * each. exercises.ts draws which of them a run does.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import type { ClientAnswer } from '../service/client.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { ClientAnswer } from '../../service/client.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

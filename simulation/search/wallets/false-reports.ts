@@ -3,9 +3,9 @@
  * docs/reconciliation.md.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import { decimal, signed } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { decimal, signed } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { shows } from './exercise.ts';
 import type { ToldException } from './reconciled.ts';
 

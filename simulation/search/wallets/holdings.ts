@@ -2,9 +2,9 @@
  * "A plan is stale, and 409, when what a wallet can spend has changed": a plan is executed on the balances that it was made of. Some
  * state between the call and its commit must have had them.
  */
-import type { DocumentedLedger, ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { decimal } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { DocumentedLedger, ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { decimal } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { ModuleFacts } from './tenancy.ts';
 import { Timeline } from './timeline.ts';
 

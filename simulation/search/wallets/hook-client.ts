@@ -1,7 +1,7 @@
 /** A client of a random run that registers webhooks, changes, rotates, pings and deletes them. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { redeliver } from './deliveries.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';

@@ -2,8 +2,8 @@
  * The tries of one delivery at rest: a receiver fails some of them, and each next one comes when docs/webhooks.md says. For runs
  * whose clocks agree.
  */
-import { found } from '../service/invariants/finding.ts';
-import type { HookFacts } from '../service/invariants/hooks.ts';
+import { found } from '../../service/invariants/finding.ts';
+import type { HookFacts } from '../../service/invariants/hooks.ts';
 import type { ToldDelivery } from './deliveries.ts';
 import { done, type Exercise, refused, shows } from './exercise.ts';
 

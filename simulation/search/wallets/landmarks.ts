@@ -4,10 +4,10 @@
  * runs that reach each name; required landmarks without a run are gaps of the generator, and the search draws the steps that lead
  * there more often.
  */
-import type { ClientAnswer } from '../service/client.ts';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import type { PortCall, PortFate } from '../service/process-life.ts';
-import type { DeliveredRequest } from '../service/receivers.ts';
+import type { ClientAnswer } from '../../service/client.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import type { PortCall, PortFate } from '../../service/process-life.ts';
+import type { DeliveredRequest } from '../../service/receivers.ts';
 import { issuesOf } from './answers.ts';
 import { operationLandmarks, pathOf } from './operations.ts';
 

@@ -5,11 +5,11 @@
  * the state of each resource at each place of the log with the answers of the calls.
  */
 
-import { Ballots, type CountedVote } from '../service/invariants/ballots.ts';
-import { DocumentedLedger, type ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { DocumentedModules } from '../service/invariants/documented-modules.ts';
-import { Finding, found } from '../service/invariants/finding.ts';
-import { Supplies } from '../service/invariants/supplies.ts';
+import { Ballots, type CountedVote } from '../../service/invariants/ballots.ts';
+import { DocumentedLedger, type ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { DocumentedModules } from '../../service/invariants/documented-modules.ts';
+import { Finding, found } from '../../service/invariants/finding.ts';
+import { Supplies } from '../../service/invariants/supplies.ts';
 import { ConnectionTimelines } from './connections.ts';
 import { Controls, type Decided } from './controls-in-force.ts';
 import { Holdings } from './holdings.ts';

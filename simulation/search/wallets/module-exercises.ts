@@ -1,7 +1,7 @@
 /** Vaults, strategies and tokens at rest, each from its creation to its end. docs/vaults.md, docs/treasury.md, docs/tokens.md. */
 import { createHash } from 'node:crypto';
-import { decimal } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import { decimal } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { dated, done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 
 /** The digits of prices and values, in US dollars. */

@@ -2,8 +2,8 @@
  * The companion modules at the end of a run: all work has ended, supply matches the orders, plans obeyed their strategy's rules,
  * vaults and sessions have their required states.
  */
-import { decimal, type ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { Finding, found } from '../service/invariants/finding.ts';
+import { decimal, type ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { Finding, found } from '../../service/invariants/finding.ts';
 import { drawFrom } from './draw.ts';
 import type { Model } from './model.ts';
 import type { Operator } from './operator.ts';

@@ -3,8 +3,8 @@
  * that change, idempotent retries, reads, and reads of another tenant's resources.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import { respelled } from './forms.ts';
 import type { Operator, Posted } from './operator.ts';

@@ -1,7 +1,7 @@
 /** One caller of a random run: it calls the gateways in turn, repeats each call until it has an answer, and checks the answer. */
 
-import type { Client, ClientAnswer } from '../service/client.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Client, ClientAnswer } from '../../service/client.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { type Answers, isStored, issuesOf, type SentRequest } from './answers.ts';
 import { checkDated, checkShown } from './as-asked.ts';
 import type { Landmarks } from './landmarks.ts';

@@ -3,8 +3,8 @@
  * on every decision that shares no code with the product.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import { decimal } from '../service/invariants/documented-ledger.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { decimal } from '../../service/invariants/documented-ledger.ts';
 
 /** Amounts in units of the asset, as decimals; undefined: there is no such rule. */
 export interface PolicyTerms {

@@ -1,7 +1,7 @@
 /** What a caller must not see or use: another tenant's records, other provider connections than its own, a revoked token. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { OwnWallet, RequestedTransfer, Tenancy } from './tenancy.ts';
 

@@ -3,13 +3,13 @@
  * steps and of faults, and does the others more often. Each family of steps, and every step, has its own stream: an addition to
  * one changes no other.
  */
-import type { RandomBytes } from '../../core/actors/contract.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import { providerFailures } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { Draw } from '../cluster/draw.ts';
-import { randomStream } from '../cluster/random.ts';
-import { plain, type RunVariant } from '../search/guide.ts';
-import type { Profile } from '../search/profiles.ts';
+import type { RandomBytes } from '../../../core/actors/contract.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { providerFailures } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { randomStream } from '../../cluster/random.ts';
+import { plain, type RunVariant } from '../guide.ts';
+import type { Profile } from '../profiles.ts';
 import { drawFrom } from './draw.ts';
 import { type Family, families } from './steps.ts';
 

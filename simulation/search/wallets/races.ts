@@ -1,7 +1,7 @@
 /** Simultaneous calls of several clients about one wallet or intent: their results must match some sequential order. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { OwnWallet } from './tenancy.ts';
 

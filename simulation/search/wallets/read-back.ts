@@ -4,9 +4,9 @@
  * belongs to its filters. It also tries used keys with other bodies and from other callers.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { type Collection, collectionsOf, type Filter, newestOf, type ShownResource } from './collections.ts';
 import { reuse } from './money-client.ts';
 import type { Operator } from './operator.ts';

@@ -1,8 +1,8 @@
 /** A client of a random run that reconciles: jobs, providers that report false movements, exceptions. */
 
-import type { Draw } from '../cluster/draw.ts';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { ToldException } from './reconciled.ts';
 import type { FamilyStep } from './steps.ts';

@@ -2,8 +2,8 @@
  * Reconciliation at rest: a provider reports one movement falsely, or nothing. What a job then finds, how severe it is, and what a
  * resolution does, follows from docs/reconciliation.md. For runs whose clocks agree.
  */
-import { decimal, type ToldEvent, type ToldWallet } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import { decimal, type ToldEvent, type ToldWallet } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { done, type Exercise, refused, shows } from './exercise.ts';
 import {
   beyondOf,

@@ -2,8 +2,8 @@
  * Reconciliation by docs/reconciliation.md. At rest both sides agree (providers.ts), so a job of each kind reads every movement
  * of ours and finds nothing; what jobs found before has one exception a subject.
  */
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Tenancy } from './tenancy.ts';
 
 export interface ToldException {

@@ -2,8 +2,8 @@
  * Requests that are not valid, for every operation with a body: each rule of docs/wallet-api.md about a field, broken alone, is a
  * 400 that names the field. Unknown resources are 404, and lists take limits of 1 to 100 and known filters only.
  */
-import { uuidV7 } from '../../proto/ids.ts';
-import { found } from '../service/invariants/finding.ts';
+import { uuidV7 } from '../../../proto/ids.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import type { Exercise } from './exercise.ts';
 import { refused } from './exercise.ts';

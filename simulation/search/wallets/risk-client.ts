@@ -1,7 +1,7 @@
 /** A client of a random run that makes, changes and removes risk rules. docs/wallet-api.md. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import { drawRule } from './risk.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -3,8 +3,8 @@
  * that shares no code with the product.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import { decimal, type ToldEvent } from '../service/invariants/documented-ledger.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { decimal, type ToldEvent } from '../../service/invariants/documented-ledger.ts';
 import type { Listing, RuleAction } from './policies.ts';
 
 export interface RiskFacts {

@@ -3,18 +3,18 @@
  * and every invariant. The same seed and plan give the same run, byte for byte. It stops at its first Finding.
  */
 
-import { holdCryptography } from '../../core/crypto/model/switch.ts';
-import type { Draw } from '../cluster/draw.ts';
-import { randomStream } from '../cluster/random.ts';
-import type { RunVariant } from '../search/guide.ts';
-import type { Profile } from '../search/profiles.ts';
-import type { EndedRun, SearchRunOptions } from '../search/workload.ts';
-import { CustodyWorld } from '../service/custody-world.ts';
-import { Finding } from '../service/invariants/finding.ts';
-import { Leases } from '../service/invariants/leases.ts';
-import { checkStored } from '../service/invariants/stored.ts';
-import type { PortCall, PortFate } from '../service/process-life.ts';
-import { randomPlan } from '../service/random-plan.ts';
+import { holdCryptography } from '../../../core/crypto/model/switch.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { randomStream } from '../../cluster/random.ts';
+import type { RunVariant } from '../guide.ts';
+import type { Profile } from '../profiles.ts';
+import type { EndedRun, SearchRunOptions } from '../workload.ts';
+import { CustodyWorld } from '../../service/custody-world.ts';
+import { Finding } from '../../service/invariants/finding.ts';
+import { Leases } from '../../service/invariants/leases.ts';
+import { checkStored } from '../../service/invariants/stored.ts';
+import type { PortCall, PortFate } from '../../service/process-life.ts';
+import { randomPlan } from '../../service/random-plan.ts';
 import { AccessClient } from './access-client.ts';
 import { Answers } from './answers.ts';
 import { ConnectionClient } from './connection-client.ts';

@@ -3,8 +3,8 @@
  * decision; otherwise the score shows it as it was read": so a score is checked where nothing that it is made of has changed since
  * the call began.
  */
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { AnsweredRequest } from './operator.ts';
 
 const createPath = /^\/v1\/wallets\/wal_[^/]+\/transaction-intents$/;

@@ -1,7 +1,7 @@
 /** Webhooks, connections, modules, receipts and tokens of access at rest. docs/webhooks.md, docs/wallet-api.md. */
 import { createPublicKey, verify } from 'node:crypto';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 
 /** Served without a request; the others by request in a sandbox. */

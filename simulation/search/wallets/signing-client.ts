@@ -3,8 +3,8 @@
  * wait for a human, and the list of sessions. docs/signing-api.md.
  */
 import { createHash } from 'node:crypto';
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';
 import { networks, type Tenancy } from './tenancy.ts';

@@ -3,9 +3,9 @@
  * order, once each, as the log has them, also of a gateway that dies in the middle.
  */
 
-import type { Draw } from '../cluster/draw.ts';
-import type { ToldEvent } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { FollowedStream, Tenancy } from './tenancy.ts';
 

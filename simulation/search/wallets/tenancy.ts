@@ -1,13 +1,13 @@
 /** A tenant of a random run: its callers, its initial resources, and its later actions, for the checks. */
 
-import { tenantPrefix } from '../../core/redis/event-log.ts';
-import { allScopes } from '../../gateway/api/scopes.ts';
-import { uuidV7 } from '../../proto/ids.ts';
-import type { Draw } from '../cluster/draw.ts';
-import type { Client } from '../service/client.ts';
-import type { CustodyWorld } from '../service/custody-world.ts';
-import type { DryRun } from '../service/invariants/dry-runs.ts';
-import type { HookFacts } from '../service/invariants/hooks.ts';
+import { tenantPrefix } from '../../../core/redis/event-log.ts';
+import { allScopes } from '../../../gateway/api/scopes.ts';
+import { uuidV7 } from '../../../proto/ids.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { Client } from '../../service/client.ts';
+import type { CustodyWorld } from '../../service/custody-world.ts';
+import type { DryRun } from '../../service/invariants/dry-runs.ts';
+import type { HookFacts } from '../../service/invariants/hooks.ts';
 import type { Answers } from './answers.ts';
 import type { Landmarks } from './landmarks.ts';
 import { type AnsweredRequest, Operator, type Posted } from './operator.ts';

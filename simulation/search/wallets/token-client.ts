@@ -1,7 +1,7 @@
 /** A client of a random run that issues tokens, and mints, redeems, freezes, approves and cancels. docs/tokens.md. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';
 import { type ModuleFacts, networks, type Tenancy } from './tenancy.ts';

@@ -1,9 +1,9 @@
 /** The transfers of a random run: once, twice at a time, and two under one idempotency key. */
 
-import type { Draw } from '../cluster/draw.ts';
-import type { ClientAnswer } from '../service/client.ts';
-import { decimal } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import type { ClientAnswer } from '../../service/client.ts';
+import { decimal } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { issuesOf } from './answers.ts';
 import { faultsOf, respelled } from './forms.ts';
 import type { Operator } from './operator.ts';

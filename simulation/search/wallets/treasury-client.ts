@@ -1,7 +1,7 @@
 /** A client of a random run of the treasury: strategies, plans, their execution, a faulty venue. docs/treasury.md. */
 
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';
 import { networks, type StrategyFacts, type Tenancy } from './tenancy.ts';

@@ -1,7 +1,7 @@
 /** A client of a random run that makes vaults and keys, signs messages with them, and archives them. docs/vaults.md. */
 import { createHash } from 'node:crypto';
-import type { Draw } from '../cluster/draw.ts';
-import { found } from '../service/invariants/finding.ts';
+import type { Draw } from '../../cluster/draw.ts';
+import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
 import type { RuleAction } from './policies.ts';
 import type { FamilyStep } from './steps.ts';

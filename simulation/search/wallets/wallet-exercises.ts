@@ -1,6 +1,6 @@
 /** Wallets and transfers at rest: the whole life of one wallet, and what each call about it and its intents answers. */
-import { decimal } from '../service/invariants/documented-ledger.ts';
-import { found } from '../service/invariants/finding.ts';
+import { decimal } from '../../service/invariants/documented-ledger.ts';
+import { found } from '../../service/invariants/finding.ts';
 import { dated, done, type Exercise, idsOf, refused, sameIds, shows } from './exercise.ts';
 import { networks, type OwnWallet } from './tenancy.ts';
 

@@ -1,9 +1,9 @@
 /** The search of the control plane: clients of the wallet API over it, with gateways, workers, custodians and webhooks. */
-import { splitName } from '../../scenarios/faults/cluster-names.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import { targetsOf } from '../../scenarios/faults/vocabulary/targets.ts';
-import type { Reduction } from '../search/shrink.ts';
-import type { Workload } from '../search/workload.ts';
+import { splitName } from '../../../scenarios/faults/cluster-names.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { targetsOf } from '../../../scenarios/faults/vocabulary/targets.ts';
+import type { Reduction } from '../shrink.ts';
+import type { Workload } from '../workload.ts';
 import { mustHappen } from './landmarks.ts';
 import { planOf, type RunPlan, walletProfiles } from './profiles.ts';
 import { runWorldPlan } from './run.ts';

@@ -5,7 +5,7 @@ import type { WireBody } from '../../../proto/wire.ts';
 import { altered, alteredFrame } from '../../../scenarios/faults/byzantine/altered.ts';
 import { falseRefusal } from '../../../scenarios/faults/byzantine/refusals.ts';
 import type { AlterationKind } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { alteredAnswers, alteredRequests } from '../../../simulation/search/alterations.ts';
+import { alteredAnswers, alteredRequests } from '../../../simulation/search/signing/alterations.ts';
 import { frameAt } from './support/frames.ts';
 
 const message = {

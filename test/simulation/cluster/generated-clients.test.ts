@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { Draw } from '../../../simulation/cluster/draw.ts';
 import { randomStream } from '../../../simulation/cluster/random.ts';
-import { closedByOthers } from '../../../simulation/search/bystanders.ts';
-import { randomScenario } from '../../../simulation/search/generate.ts';
+import { closedByOthers } from '../../../simulation/search/signing/bystanders.ts';
+import { randomScenario } from '../../../simulation/search/signing/generate.ts';
 import { drawSwarm } from '../../../simulation/search/profiles.ts';
-import { redisRolledBack } from '../../../simulation/search/redis-rollback.ts';
-import { runChecked } from '../../../simulation/search/signing.ts';
+import { redisRolledBack } from '../../../simulation/search/signing/redis-rollback.ts';
+import { runChecked } from '../../../simulation/search/signing/workload.ts';
 import { runs } from '../../support/thorough.ts';
 
 const terms = { threshold: 2, total_nodes: 3, curve: 'secp256k1', wallet_service: true, insist: true } as const;

@@ -10,7 +10,7 @@ import { identitiesOf } from '../../../simulation/cluster/identities.ts';
 import type { Observation } from '../../../simulation/cluster/observation.ts';
 import { modelCheckers } from '../../../simulation/model/checkers.ts';
 import { landmarks } from '../../../simulation/model/landmarks.ts';
-import { runSeed } from '../../../simulation/search/signing.ts';
+import { runSeed } from '../../../simulation/search/signing/workload.ts';
 import { digest } from '../../coordinator/support/world.ts';
 import { runs } from '../../support/thorough.ts';
 

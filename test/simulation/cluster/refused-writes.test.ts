@@ -12,7 +12,7 @@ import type { NodeIdentity } from '../../../nodes/behaviours.ts';
 import type { SignerState } from '../../../nodes/signer/signer-actor.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { type Profile, profiles } from '../../../simulation/search/profiles.ts';
-import { runSeed } from '../../../simulation/search/signing.ts';
+import { runSeed } from '../../../simulation/search/signing/workload.ts';
 import { begin, tenant } from '../../coordinator/support/world.ts';
 import { runs } from '../../support/thorough.ts';
 import { imageOf } from './support/image.ts';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
-import { runChecked } from '../../../simulation/search/signing.ts';
+import { runChecked } from '../../../simulation/search/signing/workload.ts';
 
 const folder = new URL('./regressions/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));

@@ -6,11 +6,11 @@ import { checkClosedKeys, checkRevoked } from '../../../simulation/service/invar
 import { DocumentedLedger, decimal, type ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
 import { checkDryRuns } from '../../../simulation/service/invariants/dry-runs.ts';
 import { Leases } from '../../../simulation/service/invariants/leases.ts';
-import { ConnectionTimelines } from '../../../simulation/wallet-search/connections.ts';
-import { Holdings } from '../../../simulation/wallet-search/holdings.ts';
-import { RiskRules } from '../../../simulation/wallet-search/risk.ts';
-import { Scores } from '../../../simulation/wallet-search/scores.ts';
-import type { ModuleFacts } from '../../../simulation/wallet-search/tenancy.ts';
+import { ConnectionTimelines } from '../../../simulation/search/wallets/connections.ts';
+import { Holdings } from '../../../simulation/search/wallets/holdings.ts';
+import { RiskRules } from '../../../simulation/search/wallets/risk.ts';
+import { Scores } from '../../../simulation/search/wallets/scores.ts';
+import type { ModuleFacts } from '../../../simulation/search/wallets/tenancy.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 

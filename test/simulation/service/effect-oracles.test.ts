@@ -4,7 +4,7 @@ import type { ToldEvent } from '../../../simulation/service/invariants/documente
 import { checkEffects } from '../../../simulation/service/invariants/event-effects.ts';
 import { checkEnvelope } from '../../../simulation/service/invariants/headers.ts';
 import { checkOutcomes } from '../../../simulation/service/invariants/outcomes.ts';
-import { type Exercise, refused, sameIds, shows } from '../../../simulation/wallet-search/exercise.ts';
+import { type Exercise, refused, sameIds, shows } from '../../../simulation/search/wallets/exercise.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 

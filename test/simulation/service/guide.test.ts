@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { campaign } from '../../../simulation/search/campaign.ts';
 import { Guide, plain, readVariant, type SeedRun, variantText } from '../../../simulation/search/guide.ts';
 import { shrink } from '../../../simulation/search/shrink.ts';
-import { mustHappen } from '../../../simulation/wallet-search/landmarks.ts';
-import { operationLandmarks, operationOf } from '../../../simulation/wallet-search/operations.ts';
-import { planOf, type WalletProfile } from '../../../simulation/wallet-search/profiles.ts';
-import { type SeededPlan, stepsOf, wallets } from '../../../simulation/wallet-search/workload.ts';
+import { mustHappen } from '../../../simulation/search/wallets/landmarks.ts';
+import { operationLandmarks, operationOf } from '../../../simulation/search/wallets/operations.ts';
+import { planOf, type WalletProfile } from '../../../simulation/search/wallets/profiles.ts';
+import { type SeededPlan, stepsOf, wallets } from '../../../simulation/search/wallets/workload.ts';
 
 const drawn = (seed: number, profile: WalletProfile, favoured: readonly string[] = []) =>
   planOf(seed, profile, { ...plain, favoured });

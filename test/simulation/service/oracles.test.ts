@@ -7,7 +7,7 @@ import { DocumentedModules } from '../../../simulation/service/invariants/docume
 import { checkHook, type HookFacts } from '../../../simulation/service/invariants/hooks.ts';
 import { checkTimes } from '../../../simulation/service/invariants/timely.ts';
 import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
-import { checkStreams } from '../../../simulation/wallet-search/streams.ts';
+import { checkStreams } from '../../../simulation/search/wallets/streams.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 

@@ -1,7 +1,7 @@
 /** The random search of the control plane: it finds nothing in the product as it is, and a seed gives the same run again. */
 import { describe, expect, test } from 'vitest';
-import { walletProfiles } from '../../../simulation/wallet-search/profiles.ts';
-import { runWorldSeed } from '../../../simulation/wallet-search/run.ts';
+import { walletProfiles } from '../../../simulation/search/wallets/profiles.ts';
+import { runWorldSeed } from '../../../simulation/search/wallets/run.ts';
 import { runs } from '../../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;

@@ -5,7 +5,7 @@ import { checkConstants } from '../../../simulation/service/invariants/constants
 import { checkSessions, checkTimesTold } from '../../../simulation/service/invariants/dated.ts';
 import { keptShare } from '../../../simulation/service/invariants/deleted-shares.ts';
 import type { ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
-import { checkDated, checkShown } from '../../../simulation/wallet-search/as-asked.ts';
+import { checkDated, checkShown } from '../../../simulation/search/wallets/as-asked.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 const at = (ms: number) => new Date(beganMs + ms).toISOString();
