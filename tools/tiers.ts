@@ -35,7 +35,7 @@ const processModules = new Set(['node:child_process', 'playwright-core']);
 const launchers = new Set(['clients/testing/up-process.ts', 'clients/testing/live-process.ts']);
 /** What runs a simulated cluster, and what runs the product in one. */
 const simulators =
-  /^(simulation\/(cluster\/cluster|(service|wallet-search|embedded)\/.*|search\/campaign)|scenarios\/runner\/simulated-world|clients\/testing\/index|cli\/(sim|scenario))\.ts$/;
+  /^(simulation\/(cluster\/cluster|(service|embedded|search\/wallets)\/.*|search\/campaign)|scenarios\/runner\/simulated-world|clients\/testing\/index|cli\/(sim|scenario))\.ts$/;
 
 /** Paths below the root, sorted. */
 export function filesByTier(root: string): Readonly<Record<Tier, readonly string[]>> {

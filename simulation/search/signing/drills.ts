@@ -7,12 +7,12 @@
 
 import type { ClusterConstant, ScenarioStep } from '../../../scenarios/runner/format.ts';
 import type { Draw } from '../../cluster/draw.ts';
+import type { Swarm } from '../profiles.ts';
 import { absences, lies, store } from './drill-failures.ts';
 import { keyForms, signingForms } from './drill-forms.ts';
 import { closings, dealers, token, vendor } from './drill-keys.ts';
 import type { Plan, Scene } from './drill-plan.ts';
 import { previews, reads, schemes, takeovers } from './drill-sessions.ts';
-import type { Swarm } from '../profiles.ts';
 
 /** The drills by name, and how often each is drawn. */
 const frequencies = {

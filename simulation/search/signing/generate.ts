@@ -8,10 +8,10 @@
 import type { CheckedScenario, ClusterConstant, ScenarioStep } from '../../../scenarios/runner/format.ts';
 import { Draw } from '../../cluster/draw.ts';
 import { randomStream } from '../../cluster/random.ts';
+import { drawSwarm, type Profile, type Swarm } from '../profiles.ts';
 import { bystanders, closedByOthers, crowd, lateCalls, revocations } from './bystanders.ts';
 import { stepsMs } from './drill-plan.ts';
 import { drilled } from './drills.ts';
-import { drawSwarm, type Profile, type Swarm } from '../profiles.ts';
 import {
   randomFaults,
   reboots,

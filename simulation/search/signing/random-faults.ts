@@ -11,8 +11,8 @@ import type { Trigger } from '../../../scenarios/faults/vocabulary/generated-typ
 import { dkgRefusalCodes, partialRefusalCodes } from '../../../scenarios/faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { Draw } from '../../cluster/draw.ts';
-import { alteredAnswers, alteredRequests } from './alterations.ts';
 import type { Swarm } from '../profiles.ts';
+import { alteredAnswers, alteredRequests } from './alterations.ts';
 
 export type DrawnLie = (typeof byzantineKinds)[number];
 type CoordinatorLie = (typeof coordinatorKinds)[number];

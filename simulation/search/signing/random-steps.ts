@@ -6,8 +6,8 @@
 import type { ScenarioStep } from '../../../scenarios/runner/format.ts';
 import type { OwnKeystore } from '../../../scenarios/runner/terms.ts';
 import type { Draw } from '../../cluster/draw.ts';
-import { alterationOfCall } from './alterations.ts';
 import type { Story, Swarm } from '../profiles.ts';
+import { alterationOfCall } from './alterations.ts';
 
 type Wish<K> = K extends { step: string } ? Omit<K, 'step'> : never;
 

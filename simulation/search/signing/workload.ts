@@ -8,10 +8,10 @@ import { type Identities, identitiesOf } from '../../cluster/identities.ts';
 import { allCheckers } from '../../cluster/invariants/checkers.ts';
 import { modelCheckers } from '../../model/checkers.ts';
 import { type Landmark, landmarks, watchLandmarks } from '../../model/landmarks.ts';
-import { randomScenario } from './generate.ts';
 import { type Profile, profiles } from '../profiles.ts';
 import { sizeOf, smallerScenarios } from '../smaller-scenarios.ts';
 import type { SearchRunOptions, Workload } from '../workload.ts';
+import { randomScenario } from './generate.ts';
 
 export interface CheckedOptions extends SearchRunOptions {
   /** Called with each landmark (simulation/model/landmarks.ts) that the run reaches. */

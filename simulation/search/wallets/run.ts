@@ -6,15 +6,15 @@
 import { holdCryptography } from '../../../core/crypto/model/switch.ts';
 import type { Draw } from '../../cluster/draw.ts';
 import { randomStream } from '../../cluster/random.ts';
-import type { RunVariant } from '../guide.ts';
-import type { Profile } from '../profiles.ts';
-import type { EndedRun, SearchRunOptions } from '../workload.ts';
 import { CustodyWorld } from '../../service/custody-world.ts';
 import { Finding } from '../../service/invariants/finding.ts';
 import { Leases } from '../../service/invariants/leases.ts';
 import { checkStored } from '../../service/invariants/stored.ts';
 import type { PortCall, PortFate } from '../../service/process-life.ts';
 import { randomPlan } from '../../service/random-plan.ts';
+import type { RunVariant } from '../guide.ts';
+import type { Profile } from '../profiles.ts';
+import type { EndedRun, SearchRunOptions } from '../workload.ts';
 import { AccessClient } from './access-client.ts';
 import { Answers } from './answers.ts';
 import { ConnectionClient } from './connection-client.ts';

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { Draw } from '../../../simulation/cluster/draw.ts';
 import { randomStream } from '../../../simulation/cluster/random.ts';
+import { drawSwarm } from '../../../simulation/search/profiles.ts';
 import { closedByOthers } from '../../../simulation/search/signing/bystanders.ts';
 import { randomScenario } from '../../../simulation/search/signing/generate.ts';
-import { drawSwarm } from '../../../simulation/search/profiles.ts';
 import { redisRolledBack } from '../../../simulation/search/signing/redis-rollback.ts';
 import { runChecked } from '../../../simulation/search/signing/workload.ts';
 import { runs } from '../../support/thorough.ts';

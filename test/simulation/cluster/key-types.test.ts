@@ -1,7 +1,7 @@
 /** Random runs make keys of every type that nodes do not share, and let the tokens and the vendor of such keys fail. */
 import { expect, test } from 'vitest';
-import { randomScenario } from '../../../simulation/search/signing/generate.ts';
 import { profiles } from '../../../simulation/search/profiles.ts';
+import { randomScenario } from '../../../simulation/search/signing/generate.ts';
 
 // Little goes wrong in malformed runs but single fields of frames.
 test.each(profiles.filter((profile) => profile !== 'malformed'))(

@@ -27,7 +27,7 @@ async function search(flaws: readonly PlantedFlaw[]): Promise<readonly Found[]> 
     const copy = plantedCopy(folder, name, edits);
     const inTurn = Array.from({ length: seeds }, (_, index) => index + 1);
     const order = foundBy === undefined || isThorough ? inTurn : [foundBy, ...inTurn];
-    const module = pathToFileURL(join(copy, 'simulation', 'search', 'signing.js')).href;
+    const module = pathToFileURL(join(copy, 'simulation', 'search', 'signing', 'workload.js')).href;
     return { name, profile, order, module };
   });
   const script = `

@@ -1,16 +1,16 @@
 /** Checks of a random run, of rights, keys, connections, scores and dry runs: each finds what is planted for it. */
 import { describe, expect, test } from 'vitest';
 import { SortedSet } from '../../../simulation/redis/sorted-set.ts';
-import type { CustodyWorld } from '../../../simulation/service/custody-world.ts';
-import { checkClosedKeys, checkRevoked } from '../../../simulation/service/invariants/closed-keys.ts';
-import { DocumentedLedger, decimal, type ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
-import { checkDryRuns } from '../../../simulation/service/invariants/dry-runs.ts';
-import { Leases } from '../../../simulation/service/invariants/leases.ts';
 import { ConnectionTimelines } from '../../../simulation/search/wallets/connections.ts';
 import { Holdings } from '../../../simulation/search/wallets/holdings.ts';
 import { RiskRules } from '../../../simulation/search/wallets/risk.ts';
 import { Scores } from '../../../simulation/search/wallets/scores.ts';
 import type { ModuleFacts } from '../../../simulation/search/wallets/tenancy.ts';
+import type { CustodyWorld } from '../../../simulation/service/custody-world.ts';
+import { checkClosedKeys, checkRevoked } from '../../../simulation/service/invariants/closed-keys.ts';
+import { DocumentedLedger, decimal, type ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
+import { checkDryRuns } from '../../../simulation/service/invariants/dry-runs.ts';
+import { Leases } from '../../../simulation/service/invariants/leases.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 

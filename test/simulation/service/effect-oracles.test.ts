@@ -1,10 +1,10 @@
 /** The checks of events' effects, of outcomes, of envelopes and of answers at rest find what is planted for them. */
 import { describe, expect, test } from 'vitest';
+import { type Exercise, refused, sameIds, shows } from '../../../simulation/search/wallets/exercise.ts';
 import type { ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
 import { checkEffects } from '../../../simulation/service/invariants/event-effects.ts';
 import { checkEnvelope } from '../../../simulation/service/invariants/headers.ts';
 import { checkOutcomes } from '../../../simulation/service/invariants/outcomes.ts';
-import { type Exercise, refused, sameIds, shows } from '../../../simulation/search/wallets/exercise.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 

@@ -1,13 +1,13 @@
 /** Each check of a random run that reads the event log finds what is planted for it. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { checkStreams } from '../../../simulation/search/wallets/streams.ts';
 import { checkCreated } from '../../../simulation/service/invariants/created-once.ts';
 import { DocumentedLedger, type ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
 import { DocumentedModules } from '../../../simulation/service/invariants/documented-modules.ts';
 import { checkHook, type HookFacts } from '../../../simulation/service/invariants/hooks.ts';
 import { checkTimes } from '../../../simulation/service/invariants/timely.ts';
 import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
-import { checkStreams } from '../../../simulation/search/wallets/streams.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 

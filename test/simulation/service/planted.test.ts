@@ -31,7 +31,7 @@ interface Found {
 describe('a planted flaw is found by random runs', { timeout: 3_600_000 }, () => {
   test.each(searched)('$name', async ({ name, edits, profile, favoured = [], seeds, invariants }) => {
     const copy = plantedCopy(folder, name, edits);
-    const module = JSON.stringify(pathToFileURL(join(copy, 'simulation', 'wallet-search', 'run.js')).href);
+    const module = JSON.stringify(pathToFileURL(join(copy, 'simulation', 'search', 'wallets', 'run.js')).href);
     const { code, out, errors } = await runScript(
       folder,
       `const { runWorldSeed } = await import(${module});

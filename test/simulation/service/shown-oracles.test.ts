@@ -1,11 +1,11 @@
 /** The checks of a random run that compare what was asked with what is shown, and events with each other, find what is planted. */
 import { describe, expect, test } from 'vitest';
+import { checkDated, checkShown } from '../../../simulation/search/wallets/as-asked.ts';
 import type { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { checkConstants } from '../../../simulation/service/invariants/constants.ts';
 import { checkSessions, checkTimesTold } from '../../../simulation/service/invariants/dated.ts';
 import { keptShare } from '../../../simulation/service/invariants/deleted-shares.ts';
 import type { ToldEvent } from '../../../simulation/service/invariants/documented-ledger.ts';
-import { checkDated, checkShown } from '../../../simulation/search/wallets/as-asked.ts';
 
 const beganMs = Date.parse('2026-01-01T00:00:00.000Z');
 const at = (ms: number) => new Date(beganMs + ms).toISOString();
