@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
-import type { AnyBody, RestMethod } from '../support/rest.ts';
+import type { JsonReply, RestMethod } from '../support/rest.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 const call = (method: RestMethod, path: string, body?: object, headers = {}) =>
-  cluster.rest.call<AnyBody>(method, path, body, { headers });
+  cluster.rest.call<JsonReply>(method, path, body, { headers });
 
 async function vault(keystoreType: string, curve: string, more: object = {}) {
   const made = await call('POST', '/v1/vaults', { name: 'v', keystore_type: keystoreType, curve, ...more });

@@ -14,7 +14,7 @@ export interface RestOptions {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
-export type AnyBody = any;
+export type JsonReply = any;
 
 export type RestMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 

@@ -2,7 +2,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RoleName } from '../support/cluster.ts';
-import type { AnyBody, RestMethod } from '../support/rest.ts';
+import type { JsonReply, RestMethod } from '../support/rest.ts';
 import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, borrowWithinMs);
 afterAll(() => cluster?.stop());
 
-async function call(method: RestMethod, path: string, body?: object, idempotencyKey = ''): Promise<AnyBody> {
+async function call(method: RestMethod, path: string, body?: object, idempotencyKey = ''): Promise<JsonReply> {
   const headers = idempotencyKey === '' ? {} : { 'idempotency-key': idempotencyKey };
   try {
     const answer = await cluster.rest.call(method, path, body, { headers, token: cluster.ready.token });
@@ -26,7 +26,7 @@ async function call(method: RestMethod, path: string, body?: object, idempotency
 }
 
 /** Repeats the request under its key until it is answered. */
-const insist = (path: string, body: object, key: string): Promise<AnyBody> =>
+const insist = (path: string, body: object, key: string): Promise<JsonReply> =>
   until(() => call('POST', path, body, key), `an answer to ${key}`, 200);
 
 test('every signature is made once, and every vault', async () => {
@@ -34,9 +34,9 @@ test('every signature is made once, and every vault', async () => {
   const making = ['one', 'two', 'three'].map((name) => insist('/v1/vaults', { name, ...terms }, `make-${name}`));
   const dead = await cluster.kill('gateway');
   await cluster.back('gateway', dead);
-  const vaults: readonly AnyBody[] = await Promise.all(making);
+  const vaults: readonly JsonReply[] = await Promise.all(making);
   const listed = await until(() => call('GET', '/v1/vaults'), 'the vaults');
-  expect(listed.vaults.map(({ name }: AnyBody) => name).sort()).toEqual(['one', 'three', 'two']);
+  expect(listed.vaults.map(({ name }: JsonReply) => name).sort()).toEqual(['one', 'three', 'two']);
   const [vault] = vaults;
   const [key] = (await until(() => call('GET', `/v1/vaults/${vault.id}/keys`), 'the keys')).keys;
 
@@ -56,7 +56,7 @@ test('every signature is made once, and every vault', async () => {
     await until(() => answered > before || answered === signing.length, 'signatures between two kills');
     await cluster.back(role, await cluster.kill(role));
   }
-  const signatures: readonly AnyBody[] = await Promise.all(signing);
+  const signatures: readonly JsonReply[] = await Promise.all(signing);
   await cluster.untilHealth('ok');
 
   const publicKey = createPublicKey({ format: 'jwk', key: key.jwk });
@@ -103,7 +103,7 @@ test('a vendor’s order outlives kill -9 of coordinator and node, and completes
   const completions = async () => {
     const page = await call('GET', `/v1/events?limit=100&type=signing.session.completed&after_sequence=${after}`);
     after = page?.events.at(-1)?.sequence ?? after;
-    ids.push(...(page?.events ?? []).map(({ data }: AnyBody) => data.object.session_id));
+    ids.push(...(page?.events ?? []).map(({ data }: JsonReply) => data.object.session_id));
     return ids.includes(session);
   };
   let after = 0;

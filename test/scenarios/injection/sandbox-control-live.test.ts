@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunEventJson } from '../../../scenarios/faults/recording-json.ts';
 import { nodeWaits } from '../../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../../support/cluster.ts';
-import type { AnyBody, RestMethod } from '../../support/rest.ts';
+import type { JsonReply, RestMethod } from '../../support/rest.ts';
 import { SpanCollector } from '../../support/span-collector.ts';
 import { until } from '../../support/until.ts';
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 const api = (method: RestMethod, path: string, body?: object) =>
-  cluster.rest.call<AnyBody>(method, path, method === 'GET' ? undefined : (body ?? {}));
+  cluster.rest.call<JsonReply>(method, path, method === 'GET' ? undefined : (body ?? {}));
 
 const sandbox = async (method: RestMethod, path: string, body?: object) => {
   const answer = await api(method, `/v1/sandbox${path}`, body);

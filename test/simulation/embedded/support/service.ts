@@ -2,7 +2,7 @@
 import { newSandbox, sandboxSchemes, sandboxTenant } from '../../../../cli/cluster-files/sandbox.ts';
 import { type ReadyKey, readyKeys } from '../../../../cli/start/ready-keys.ts';
 import { type EmbeddedOptions, type EmbeddedService, startEmbedded } from '../../../../simulation/embedded/service.ts';
-import { type AnyBody, type RestAnswer, RestClient, type RestMethod } from '../../../support/rest.ts';
+import { type JsonReply, type RestAnswer, RestClient, type RestMethod } from '../../../support/rest.ts';
 
 export interface Running {
   readonly service: EmbeddedService;
@@ -11,9 +11,9 @@ export interface Running {
   /** Of the same tenant: approves what the other has initiated. */
   readonly approverToken: string;
   /** `key`: its Idempotency-Key. */
-  call(method: string, path: string, body?: object, token?: string, key?: string): Promise<RestAnswer<AnyBody>>;
+  call(method: string, path: string, body?: object, token?: string, key?: string): Promise<RestAnswer<JsonReply>>;
   /** As `call`, for an answer of that status alone. */
-  must(status: number, method: string, path: string, body?: object): Promise<AnyBody>;
+  must(status: number, method: string, path: string, body?: object): Promise<JsonReply>;
 }
 
 export async function startService(options: Partial<EmbeddedOptions> = {}): Promise<Running> {
@@ -35,7 +35,7 @@ export async function startService(options: Partial<EmbeddedOptions> = {}): Prom
   const call: Running['call'] = async (method, path, body, as = token, key) => {
     const headers = key === undefined ? {} : { 'idempotency-key': key };
     const rest = new RestClient(`http://${service.httpAddress}`, as);
-    return rest.call<AnyBody>(method as RestMethod, path, body, { headers });
+    return rest.call<JsonReply>(method as RestMethod, path, body, { headers });
   };
   const must: Running['must'] = async (status, method, path, body) => {
     const answer = await call(method, path, body);
