@@ -1,7 +1,7 @@
 /**
  * What the documents tell people to run does what they say: the clients of examples/, and the shell blocks of README.md,
- * docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the ports, and fewer seeds
- * of a search) against the shared cluster.
+ * docs/http-and-grpc.md, docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the
+ * ports, and fewer seeds of a search) against the shared cluster.
  *
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
@@ -232,18 +232,6 @@ function shellBlocks(path: string, heading?: string): string {
 const keyOf = (wallet: string) => bytes(cluster.ready.keys.find(({ wallet_id }) => wallet_id === wallet)?.public_key);
 
 describe('README.md', () => {
-  test('its lines for the wallet API make a wallet and a transfer that is approved', async () => {
-    const script = shellBlocks('README.md', '## A wallet and a transfer by curl');
-    const { exitCode, stdout, stderr } = await run('sh', ['-euc', script]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
-      id: expect.stringMatching(/^txi_/),
-      status: 'approved',
-      asset: 'ETH',
-      amount: '0.25',
-    });
-  });
-
   test('its lines for curl give a signature of the ready-made key', async () => {
     const { exitCode, stdout, stderr } = await run('sh', ['-euc', shellBlocks('README.md', '## A signature by curl')]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -255,16 +243,6 @@ describe('README.md', () => {
     expect(answer).toMatchObject({ is_complete: true, receipt: { reason_code: 'SIGNATURE_COMPLETED' } });
     const signature = Buffer.from(answer.full_signature, 'base64');
     expect(secp256k1.verify(signature, sha256OfHello, keyOf('sandbox-secp256k1'), { prehash: false })).toBe(true);
-  });
-
-  test('its lines for grpcurl give a signature of the ready-made key', async () => {
-    const script = shellBlocks('README.md', '## A signature by grpcurl');
-    const { exitCode, stdout, stderr } = await run('sh', ['-euc', script], { PATH: await pathWithGrpcurl() });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const answer = JSON.parse(stdout) as { isComplete: boolean; fullSignature: string };
-    expect(answer.isComplete).toBe(true);
-    const signature = Buffer.from(answer.fullSignature, 'base64');
-    expect(ed25519.verify(signature, Buffer.from('hello'), keyOf('sandbox-ed25519'))).toBe(true);
   });
 
   test('its scenario gives the stated verdict, and its lines for scenarios run', async () => {
@@ -282,9 +260,22 @@ describe('README.md', () => {
   });
 
   test('its clients are those of examples/', () => {
-    const named = [...shellBlocks('README.md', '## A client that verifies').matchAll(/^node dist\/(.*)\.js$/gm)];
+    const lines = shellBlocks('README.md', '## You write a client of the gateway');
+    const named = [...lines.matchAll(/^node dist\/(\S+)\.js\b/gm)];
     const sources = Object.values(examples).map((source) => relative(root, fileURLToPath(source)));
     expect(named.map(([, path]) => `${path}.ts`)).toEqual(sources);
+  });
+});
+
+describe('docs/http-and-grpc.md', () => {
+  test('its lines for grpcurl give a signature of the ready-made key', async () => {
+    const script = shellBlocks('docs/http-and-grpc.md', '## A signature by grpcurl');
+    const { exitCode, stdout, stderr } = await run('sh', ['-euc', script], { PATH: await pathWithGrpcurl() });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const answer = JSON.parse(stdout) as { isComplete: boolean; fullSignature: string };
+    expect(answer.isComplete).toBe(true);
+    const signature = Buffer.from(answer.fullSignature, 'base64');
+    expect(ed25519.verify(signature, Buffer.from('hello'), keyOf('sandbox-ed25519'))).toBe(true);
   });
 });
 
