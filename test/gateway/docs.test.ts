@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { errorKinds } from '../../gateway/api/errors/kinds.ts';
 import { jsonDepthMax } from '../../gateway/api/json-body.ts';
 import { allScopes } from '../../gateway/api/scopes.ts';
-import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { freshMs, staleMs } from '../../gateway/auth/authenticator.ts';
 import { tokenCharsMax } from '../../gateway/auth/token-format.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
@@ -39,16 +38,6 @@ describe('docs/http-and-grpc.md', () => {
       `\`${reason}\``,
     ]);
     expect(table('| Kind | HTTP |')).toEqual(registry);
-  });
-
-  it('has the calls, their paths and scopes', () => {
-    expect(table('| RPC of')).toEqual(
-      signingMethods.map(({ name, httpPath, requirement }) => [
-        `\`${name}\``,
-        `\`POST ${httpPath}\``,
-        `\`${requirement.scope}\``,
-      ]),
-    );
   });
 
   it('has every scope', () => {
