@@ -230,7 +230,10 @@ test('live clusters start at once; what a killed test leaves behind, the next on
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve);
+    child.once('exit', () => reject(new Error('the program ended before it had clusters')));
+  });
   const both = JSON.parse(line) as readonly { readonly url: string; readonly token: string }[];
   expect(new Set(both.map(({ url }) => url)).size).toBe(2);
   const signatures = await Promise.all(

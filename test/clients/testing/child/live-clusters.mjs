@@ -1,5 +1,5 @@
 /** Starts two live clusters at once, as a test does, and never stops them. */
-import { cluster } from '../../../dist/clients/testing/index.js';
+import { cluster } from '../../../../dist/clients/testing/index.js';
 
 const options = { live: true, nodes: 2, environment: { SIGNMESH_NODES_PER_PROCESS: '2' } };
 const both = await Promise.all([cluster(options), cluster(options)]);
