@@ -134,12 +134,16 @@ class Connection {
     const body = await this.#transport.open(stream, query, headers, this.#scope.signal);
     onOpen?.();
     const reader = body.getReader();
+    // Node.js forgets to pass an abort on to a body whose request was garbage-collected: the reader ends by itself.
+    const { signal } = this.#scope;
+    signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
     const decoder = new TextDecoder();
     const parser = new EventParser();
     for (;;) {
       const piece = await reader.read().catch((error: unknown) => {
         throw this.#transport.lost(stream, error);
       });
+      if (signal.aborted) throw this.#transport.lost(stream, signal.reason);
       if (piece.done) return;
       this.#expectWords();
       yield* parser.push(decoder.decode(piece.value, { stream: true }));

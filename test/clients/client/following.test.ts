@@ -46,6 +46,19 @@ async function read({ client }: ReturnType<typeof connections>, count: number, o
 }
 
 describe('a connection', () => {
+  test('ends with its caller’s signal, also when fetch does not pass the abort on to the body', async () => {
+    const bytes = new TextEncoder().encode(event(1));
+    const fetch = async () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(bytes) }));
+    const { client, settle, time } = virtualClient(fetch as never);
+    const scope = new AbortController();
+    const events = client.events.follow({ signal: scope.signal })[Symbol.asyncIterator]();
+    await settle(events.next());
+    const next = events.next();
+    scope.abort('no more');
+    await expect(next).rejects.toBe('no more');
+    expect(time.pending).toBe(0);
+  });
+
   test('begins where the one before ended, and gives no event twice', async () => {
     const stream = connections([
       `${place(4) + event(5) + event(6)}: heartbeat\nid: x\n\n`,
