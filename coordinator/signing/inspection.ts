@@ -15,10 +15,10 @@ export function inspect(turn: SigningSessionStep, call: InspectCall): void {
   work.sandbox = { ...work.sandbox, inspections: [...work.sandbox.inspections, call] };
 }
 
-/** Answers every inspection once the key was loaded, unless the step has a write. */
+/** Answers every inspection once the key was loaded, in a step without a write. */
 export function serveInspections(turn: SigningSessionStep): void {
   const { record, work } = turn.state;
-  if (turn.persisted || work.sandbox.inspections.length === 0 || isLoading(work)) return;
+  if (work.sandbox.inspections.length === 0 || isLoading(work)) return;
   const { ceremony } = record;
   const key = work.key.kind === 'known' ? work.key.record : undefined;
   // The partials that a restart lost are requested again, if the session continues.

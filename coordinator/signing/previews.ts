@@ -103,10 +103,10 @@ function changePreviews(work: SigningSessionStep['state']['work'], change: (prev
   if (sandbox.previews.length > 0) work.sandbox = { ...sandbox, previews: sandbox.previews.map(change) };
 }
 
-/** Answers the previews that can be answered, unless the step has a write. */
+/** Answers the previews that can be answered, in a step without a write. */
 export function servePreviews(turn: SigningSessionStep): void {
   const { work } = turn.state;
-  if (turn.persisted || work.sandbox.previews.length === 0) return;
+  if (work.sandbox.previews.length === 0) return;
   const waiting: Preview[] = [];
   let { previewed } = work.sandbox;
   for (const preview of work.sandbox.previews) {
