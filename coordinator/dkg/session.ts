@@ -119,8 +119,7 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
       }
       const current = refusal.kind === 'conflict' ? refusal.current : undefined;
       if (current?.kind === 'tampered') {
-        const refused = waitingDkgCalls(work).map((call) => tampered(call, context, config));
-        return { state, effects: [...refused, ...failCalls([])] };
+        return { state, effects: failCalls(waitingDkgCalls(work), (call) => tampered(call, context, config)) };
       }
       const isNewer = refusal.kind === 'conflict' && refusal.code === 'EPOCH';
       if (!isNewer || current?.kind !== 'session') return { state, effects: failCalls(waitingDkgCalls(work)) };

@@ -134,9 +134,12 @@ export function leaveCluster(): CoordinatorEffect[] {
   ];
 }
 
-/** The store did not answer: no call has its effect confirmed; the next call reads the durable state again. */
-export function failCalls(calls: readonly ClientCall[]): CoordinatorEffect[] {
-  return [...calls.map((call) => unavailableEffect(call)), ...leaveCluster(), { kind: 'stop' }];
+/** Ends the actor, as when the store did not answer: no call has its effect confirmed; the next call reads the durable state again. */
+export function failCalls(
+  calls: readonly ClientCall[],
+  answered: (call: ClientCall) => CoordinatorEffect = unavailableEffect,
+): CoordinatorEffect[] {
+  return [...calls.map((call) => answered(call)), ...leaveCluster(), { kind: 'stop' }];
 }
 
 /** The same for a session that does not exist, of another kind, or of another tenant. */

@@ -38,6 +38,7 @@ import {
   isHealthy,
   knownKey,
   leaveRound,
+  type OpenState,
   participants,
   type SigningSessionStep,
 } from './state.ts';
@@ -148,42 +149,42 @@ function mustRedraw(turn: SigningSessionStep): boolean {
   return attempt.nonces.some(({ nodeId }) => !attempt.partials.has(nodeId) && !healthy.includes(nodeId));
 }
 
+/** Asks the nodes whose partials the calls and the previews want. */
 function ask(turn: SigningSessionStep, attempt: Attempt): void {
-  const { state } = turn;
-  const { work, record } = state;
-  const { queue, round } = work;
-  const asked = askedOf(round);
-  const mayAsk = (id: number) =>
-    !attempt.partials.has(id) && isHealthy(state, id) && (!bindsSigners(attempt) || isSigner(attempt, id));
-  const wanted = new Set<number>();
-  for (const ids of [queue.steps.keys(), round.history.askAgain]) {
-    for (const id of ids) if (!asked.has(id) && mayAsk(id)) wanted.add(id);
-  }
-  if (queue.gathers.length > 0) {
-    const { threshold } = knownKey(work);
-    let expected = attempt.partials.size + wanted.size;
-    for (const id of asked) if (mayAsk(id)) expected += 1;
-    // The signers of the attempt come first. After most answers nothing is missing.
-    for (const ids of expected < threshold ? [attempt.nonces.map(({ nodeId }) => nodeId), healthyNodes(state)] : []) {
-      for (const id of ids) {
-        if (expected >= threshold) break;
-        if (wanted.has(id) || asked.has(id) || !mayAsk(id)) continue;
-        wanted.add(id);
-        expected += 1;
-      }
-    }
-  }
-  const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !asked.has(id));
+  const { work, record } = turn.state;
+  const mayAsk = (id: number) => !askedOf(work.round).has(id) && canAnswer(turn.state, attempt, id);
+  const wanted = new Set([...work.queue.steps.keys(), ...work.round.history.askAgain].filter(mayAsk));
+  for (const id of missingForQuorum(turn.state, attempt, wanted)) wanted.add(id);
+  const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id));
   work.sandbox = askedAside(work.sandbox, attempt, aside);
   for (const id of aside) wanted.add(id);
   if (wanted.size === 0) return;
-  work.round = nodesAsked(round, wanted, turn.context.nowMs);
+  work.round = nodesAsked(work.round, wanted, turn.context.nowMs);
   const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
   for (const id of wanted) {
     const value = partialRequest(work.task!, attempt, id, record.ceremony);
     turn.effects.push({ kind: 'send', to: nodeAddress(id), message: wire(about, { case: 'partialRequest', value }) });
   }
   turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
+}
+
+/** Whether a node can still give its partial in this attempt. */
+function canAnswer(state: OpenState, attempt: Attempt, id: number): boolean {
+  if (attempt.partials.has(id) || !isHealthy(state, id)) return false;
+  return !bindsSigners(attempt) || isSigner(attempt, id);
+}
+
+/** The nodes that a call for the whole signature needs besides these and those asked, signers of the attempt first. */
+function missingForQuorum(state: OpenState, attempt: Attempt, wanted: ReadonlySet<number>): number[] {
+  const { queue, round } = state.work;
+  if (queue.gathers.length === 0) return [];
+  const mayCome = (id: number) => canAnswer(state, attempt, id);
+  const coming = attempt.partials.size + wanted.size + [...askedOf(round)].filter(mayCome).length;
+  const missing = knownKey(state.work).threshold - coming;
+  // After most answers nothing is missing.
+  if (missing <= 0) return [];
+  const others = new Set([...attempt.nonces.map(({ nodeId }) => nodeId), ...healthyNodes(state)]);
+  return [...others].filter((id) => !wanted.has(id) && !askedOf(round).has(id) && mayCome(id)).slice(0, missing);
 }
 
 /** A request did not reach its node. The node counts as silent; the cluster reports it once it notices the disconnect. */

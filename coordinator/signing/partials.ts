@@ -3,36 +3,22 @@
  * of a fault. A node is named and excluded only if its own partial is wrong (by its verification share).
  * Wrong bytes from a caller fail the call, and blame no node.
  */
-import {
-  type PartialRefusal,
-  PartialRefusalCode,
-  type PartialReply,
-} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { answer, type CallAnswer } from '../contract/answers.ts';
-import { clusterAddress, dkgAddress, nodeFault } from '../contract/messages.ts';
+import { nodeFault } from '../contract/messages.ts';
 import { advance, isRepeat, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
 import { commit, type Persisted, reply } from '../session/turn.ts';
 import { type Attempt, aggregate, bindsSigners, cameSlowly, isSigner, readPartial, verifyPartial } from './attempt.ts';
-import { completeSession, endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
-import {
-  foundUnable,
-  type Inability,
-  type LastingRefusal,
-  noncesForgotten,
-  ordersForgiven,
-  type TokenFault,
-} from './nodes-seen.ts';
-import { isOrderRefusal } from './order-relay.ts';
+import { completeSession } from './finalize.ts';
+import { nodeRefused } from './node-refusals.ts';
 import { isAwaited, type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   askedOf,
   attemptAbandoned,
   attemptOf,
-  nonceForgotten,
-  notAskedAgain,
   partialsDropped,
   partialsIn,
   partialsOf,
@@ -42,39 +28,13 @@ import {
 import { answeredAside, answersAside, isAskedAside } from './sandbox-work.ts';
 import {
   healthyNodes,
-  isAtVendor,
   isBusy,
   isParticipant,
   knownKey,
   leaveRound,
-  participants,
   type SigningSessionStep,
   type SigningWork,
 } from './state.ts';
-
-/** The session stops asking a node that forgot this many nonces in it. */
-const forgottenMax = 2;
-/** A node's permanent refusals, from its own records. */
-const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map([
-  [PartialRefusalCode.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],
-  [PartialRefusalCode.INTENT_MESSAGE_CHANGED, 'INTENT_MESSAGE_CHANGED'],
-]);
-/** The reasons why the node's token or vendor did not sign. */
-const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
-  [PartialRefusalCode.HSM_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
-  [PartialRefusalCode.HSM_SESSION_LOST, 'HSM_SESSION_LOST'],
-  [PartialRefusalCode.HSM_PIN_REFUSED, 'HSM_PIN_REFUSED'],
-  [PartialRefusalCode.HSM_TIMEOUT, 'HSM_TIMEOUT'],
-  [PartialRefusalCode.HSM_TOKEN_ABSENT, 'HSM_TOKEN_ABSENT'],
-  [PartialRefusalCode.HSM_FAILED, 'HSM_FAILED'],
-  [PartialRefusalCode.VENDOR_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
-  [PartialRefusalCode.VENDOR_UNAVAILABLE, 'VENDOR_UNAVAILABLE'],
-  [PartialRefusalCode.VENDOR_REJECTED, 'VENDOR_REJECTED'],
-  [PartialRefusalCode.VENDOR_CANCELLED, 'VENDOR_CANCELLED'],
-  [PartialRefusalCode.VENDOR_SIGNATURE_INVALID, 'VENDOR_SIGNATURE_INVALID'],
-]);
-/** The longest part of a node's own text in an event. */
-const quotedCharsMax = 200;
 
 /** Accepts callers' partials while the round needs partials. The call of an accepted one waits in `steps`. */
 export function takeOffers(turn: SigningSessionStep): void {
@@ -146,7 +106,7 @@ export function takeAnswer(
   const isAside = isAskedAside(work.sandbox, attempt, nodeId);
   if (isAside) work.sandbox = answeredAside(work.sandbox, attempt, nodeId, partial);
   if (partial === undefined) {
-    return refused(turn, attempt, nodeId, outcome.case === 'refusal' ? outcome.value : undefined);
+    return nodeRefused(turn, attempt, nodeId, outcome.case === 'refusal' ? outcome.value : undefined);
   }
   return !isAside || isWanted(work, nodeId) ? count(turn, attempt, nodeId, partial, noncePoint) : undefined;
 }
@@ -189,99 +149,6 @@ function count(
   const taken = { value, noncePoint: noncePoint?.slice(), origin: 'node', verified } as const;
   work.round = partialTaken(work.round, nodeId, taken, nowMs);
   return undefined;
-}
-
-function refused(
-  turn: SigningSessionStep,
-  attempt: Attempt,
-  nodeId: number,
-  refusal: PartialRefusal | undefined,
-): Persisted | undefined {
-  const { work, record } = turn.state;
-  const fields = {
-    tenant: record.tenant,
-    session: record.sessionId,
-    node: nodeId,
-    code: PartialRefusalCode[refusal?.code ?? 0] ?? '',
-    message: (refusal?.message ?? '').slice(0, quotedCharsMax),
-  };
-  turn.effects.push({ kind: 'emit', event: { type: 'signing.node_refused', level: 'warn', fields } });
-
-  if (refusal?.code === PartialRefusalCode.VENDOR_EXPIRED && isAtVendor(work)) return endLifetime(turn);
-
-  const unknown = attempt.nonces.find((nonce) => nonce.nodeId === nodeId);
-  if (refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && unknown && work.task) {
-    const { nodeBoot, number } = unknown;
-    const { scheme } = work.task;
-    turn.effects.push({
-      kind: 'send',
-      to: clusterAddress,
-      message: { kind: 'nonceForgotten', scheme, nodeId, nodeBoot, number },
-    });
-  }
-  const times = (work.nodes.forgot.get(nodeId) ?? 0) + 1;
-  const forgot = refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && times <= forgottenMax;
-  if (forgot) {
-    work.nodes = noncesForgotten(work.nodes, nodeId, times);
-  } else {
-    const why = inabilityOf(refusal);
-    if (why.kind === 'keyless') {
-      const to = dkgAddress(turn.state.record.tenant, turn.state.record.ceremony.facts.keyId);
-      turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
-    }
-    work.nodes = foundUnable(work.nodes, nodeId, why);
-    work.round = notAskedAgain(work.round, nodeId);
-    const told = unableAnswer(nodeId, why);
-    for (const call of work.queue.steps.get(nodeId) ?? []) reply(turn, call, told);
-    work.queue = withoutSteps(work.queue, [nodeId]);
-    if (why.kind === 'lasting' && participants(turn.state).length < knownKey(work).threshold) {
-      return failRefused(turn, why.reason);
-    }
-    // No other node can sign. The session pauses only if a call waits for the whole signature: a step changes nothing.
-    if (why.kind === 'token' && participants(turn.state).length < knownKey(work).threshold) {
-      if (work.queue.gathers.length > 0) return failToken(turn, nodeId, why.reason, why.message);
-      work.nodes = ordersForgiven(work.nodes);
-    }
-  }
-  // A node that restarted since it made its nonce: FROST begins again, mock ECDSA omits the node's part of the nonce.
-  if (bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
-  else if (forgot) work.round = nonceForgotten(work.round, nodeId);
-  return undefined;
-}
-
-/** The vendor's decision, if it did not sign: the session pauses, or ends with its order's lifetime. */
-export function orderEnded(
-  turn: SigningSessionStep,
-  nodeId: number,
-  { code, message }: PartialRefusal,
-): Persisted | undefined {
-  if (code === PartialRefusalCode.VENDOR_EXPIRED) return endLifetime(turn);
-  const reason = tokenFaults.get(code);
-  return reason && failToken(turn, nodeId, reason, message.slice(0, quotedCharsMax));
-}
-
-function inabilityOf(refusal: PartialRefusal | undefined): Inability {
-  const code = refusal?.code;
-  const token = code && tokenFaults.get(code);
-  if (token) return { kind: 'token', reason: token, message: refusal.message.slice(0, quotedCharsMax) };
-  if (code === PartialRefusalCode.KEY_UNKNOWN) return { kind: 'keyless' };
-  if (isOrderRefusal(code)) return { kind: 'order', code: PartialRefusalCode[code]! };
-  const reason = code && lastingRefusals.get(code);
-  return reason ? { kind: 'lasting', reason } : { kind: 'other' };
-}
-
-function unableAnswer(nodeId: number, why: Inability): CallAnswer {
-  if (why.kind === 'order') {
-    return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${why.code})`);
-  }
-  if (why.kind === 'token') return answer(why.reason, `node ${nodeId}: ${why.message}; the session is unchanged`);
-  if (why.kind === 'keyless') {
-    const text = `node ${nodeId} cannot sign with this key, which it does not hold: if it died while the key was made, call again`;
-    return answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`);
-  }
-  const text = why.kind === 'lasting' ? whyRefusing[why.reason] : 'cannot sign with this key';
-  const code = why.kind === 'lasting' ? why.reason : 'NODES_UNAVAILABLE';
-  return answer(code, `node ${nodeId} ${text}; the session is unchanged`);
 }
 
 /** Completes the signature from enough partials, or else answers the steps whose partial has arrived. */

@@ -10,6 +10,7 @@ import type { WireBody } from '../../proto/wire.ts';
 import { answer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
+  type ClientCall,
   type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorMessage,
@@ -183,23 +184,20 @@ function refused(
 ): SigningStep {
   const { work, record } = turn.state;
   if (input.kind === 'message' && isLocal(input.message)) waitAgain(work, input.message);
-  if (refusal.kind !== 'conflict') return failAll(turn);
-  const { code, current } = refusal;
+  const { code, current } = refusal.kind === 'conflict' ? refusal : {};
   if (code === 'EPOCH' && current?.kind === 'session') {
     // Another actor changed the session (a newer session of the intent revoked it): answer from the stored record.
-    return adopt(turn, current.session as SigningSession, false);
+    return handleAgain(turn, current.session as SigningSession);
   }
-  if (current?.kind === 'tampered') {
-    const told = waitingCalls(work.queue).map((call) => tampered(call, turn.context, turn.config));
-    return { state: turn.state, effects: [...failSandboxCalls(work), ...told, ...failCalls([])] };
+  if (current?.kind === 'tampered') return failAll(turn, (call) => tampered(call, turn.context, turn.config));
+  if (code === 'KEY_CLOSED') {
+    beginAgain(turn, record);
+    return servedStep(turn, revoke(turn, false));
   }
-  if (code === 'KEY_CLOSED') return adopt(turn, record, true);
-  if (code === 'KEY_BOUND') {
-    // Another session has bound the key meanwhile: handle the call again, with the stored key.
-    work.key = keyFrom(current);
-    return adopt(turn, record, false);
-  }
-  return failAll(turn);
+  if (code !== 'KEY_BOUND') return failAll(turn);
+  // Another session has bound the key meanwhile: handle the call again, with the stored key.
+  work.key = keyFrom(current);
+  return handleAgain(turn, record);
 }
 
 /** The call of a refused step. */
@@ -210,9 +208,9 @@ function waitAgain(work: Draft, said: LocalMessage): void {
   else if (said.kind === 'inspectCall') work.sandbox = { ...sandbox, inspections: [...sandbox.inspections, said.call] };
 }
 
-/** The store did not answer. */
-function failAll({ state }: SigningSessionStep): SigningStep {
-  return { state, effects: [...failSandboxCalls(state.work), ...failCalls(waitingCalls(state.work.queue))] };
+/** No call has its effect confirmed. */
+function failAll({ state }: SigningSessionStep, answered?: (call: ClientCall) => CoordinatorEffect): SigningStep {
+  return { state, effects: [...failSandboxCalls(state.work), ...failCalls(waitingCalls(state.work.queue), answered)] };
 }
 
 function nodeMessage(turn: SigningSessionStep, from: Address, body: WireBody): Persisted | undefined {
@@ -322,10 +320,13 @@ function prepare(turn: SigningSessionStep): void {
   );
 }
 
-/**
- * Continues from another record of this session, or ends it when its key is closed: it handles every waiting call again.
- */
-function adopt(turn: SigningSessionStep, record: SigningSession, keyClosed: boolean): SigningStep {
+/** Handles every waiting call again, on another record of this session. */
+function handleAgain(turn: SigningSessionStep, record: SigningSession): SigningStep {
+  beginAgain(turn, record);
+  return servedStep(turn, turn.state.work.key.kind === 'known' ? takeCalls(turn) : loadKey(turn));
+}
+
+function beginAgain(turn: SigningSessionStep, record: SigningSession): void {
   const { key, task, round, queue, sandbox } = turn.state.work;
   const fresh = newWork(record);
   turn.effects.push(...leaveCluster());
@@ -342,8 +343,6 @@ function adopt(turn: SigningSessionStep, record: SigningSession, keyClosed: bool
       settled: undefined,
     },
   };
-  if (keyClosed) return servedStep(turn, revoke(turn, false));
-  return servedStep(turn, key.kind === 'known' ? takeCalls(turn) : loadKey(turn));
 }
 
 function ended(to: Address, self: Address): CoordinatorEffect {

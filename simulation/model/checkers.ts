@@ -17,8 +17,8 @@ import { History } from './history.ts';
 import { type LifetimesMs, lifetimes } from './lifetimes.ts';
 import { answeredInTime } from './liveness.ts';
 import { nodeRecords } from './node-records.ts';
-import { requestsFollowed } from './node-requests.ts';
-import { honestNodes } from './nodes.ts';
+import { RequestsFollowed } from './node-requests.ts';
+import { HonestNodes } from './nodes.ts';
 import { promptAnswers } from './prompt-answers.ts';
 import { recordRules } from './record-rules.ts';
 import { Refusals } from './refusals.ts';
@@ -78,7 +78,7 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     transcriptsAsDealt(() => options.identities().roster),
   ].map((checker) => untilRolledBack(checker, 'node', 'coordinator'));
   // What a node does follows from its own store and the requests to it.
-  const ofNodes = [honestNodes(), nodeRecords(), requestsFollowed(options.nodesTotal)];
+  const ofNodes = [new HonestNodes(), nodeRecords(), new RequestsFollowed(options.nodesTotal)];
   compared.push(faultsAsArmed(), ...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
   return compared;
 }
