@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';
-import { isRunning, type ProcessIdentity, readRecord } from '../common/process-identity.ts';
+import { isRunning, type ProcessIdentity, readRecord } from '../common/process-records.ts';
 import type { ReadyLineFacts } from './banner.ts';
 
 export interface RunningCluster {

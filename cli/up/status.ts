@@ -1,7 +1,7 @@
 /** `signmesh status`: the processes of a data directory, and their health. */
 import { exitCodes } from '../common/failure.ts';
 import { askHealth, type Health, noHealth } from '../common/gateway-health.ts';
-import { isRunning } from '../common/process-identity.ts';
+import { isRunning } from '../common/process-records.ts';
 import { processRecords, runningCluster } from '../start/running.ts';
 import { Screen } from '../start/screen.ts';
 import { residentBytes } from './process-control.ts';

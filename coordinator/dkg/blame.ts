@@ -21,7 +21,7 @@ import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signme
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { advance } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/message-text.ts';

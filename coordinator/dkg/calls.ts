@@ -13,7 +13,7 @@ import { validateCommitments, verifyShare } from '../../core/crypto/vss.ts';
 import { DkgShareExchangeRequestSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey } from '../../proto/key-schemes.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { ClientCall } from '../contract/messages.ts';
 import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen, isResumable } from '../contract/transitions.ts';

@@ -1,6 +1,6 @@
 /** The end of a DKG session's round: completed, expired, or abandoned. It answers every waiting call. */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, sessionAnswer } from '../contract/call-answer.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
 import { advance, type KeyRecord } from '../contract/record.ts';
 import { nodeList } from '../session/message-text.ts';

@@ -16,7 +16,7 @@ import type {
 import { isSharedKey } from '../../proto/key-schemes.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { receivedBody } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { type Persisted, reply } from '../session/turn.ts';

@@ -9,7 +9,7 @@ import { areFirstNodes } from '../../core/crypto/participants.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { bindingAtMaking, isSharedKey, wireScheme } from '../../proto/key-schemes.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { clusterAddress } from '../contract/messages.ts';
 import {
   advance,

@@ -21,7 +21,7 @@ import {
 } from '../contract/messages.ts';
 import type { KeyRecord } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
+import { inspectionReply, nothingToInspect } from '../session/inspection-replies.ts';
 import { unavailableEffect } from '../session/replies.ts';
 import { verifiedPairsOf } from '../session/retained.ts';
 import {

@@ -8,7 +8,7 @@
 import type { Context } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CallFacts,

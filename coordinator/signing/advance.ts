@@ -3,7 +3,7 @@
  * (round.ts), and takes the next step. This file also handles the events from the cluster and from timers.
  */
 import { CryptoError } from '../../core/crypto/errors.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { type Persisted, reply } from '../session/turn.ts';

@@ -7,7 +7,7 @@
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { keystoreFor, signingTask } from '../keystores/public.ts';

@@ -1,7 +1,7 @@
 /** The end of a signing session's round: completed, failed, expired, or revoked. It answers every call in the round. */
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import { vendorOrderAddress, wire } from '../contract/messages.ts';
 import { advance } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';

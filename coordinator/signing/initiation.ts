@@ -16,7 +16,7 @@ import {
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorEffect,

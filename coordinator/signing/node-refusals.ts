@@ -1,6 +1,6 @@
 /** A node's refusal to sign: what it means for the attempt, for the calls that wait for the node, and for the session. */
 import { type PartialRefusal, PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import { clusterAddress, dkgAddress } from '../contract/messages.ts';
 import { type Persisted, reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners } from './attempt.ts';

@@ -5,7 +5,7 @@
  */
 import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import { nodeFault } from '../contract/messages.ts';
 import { advance, isRepeat, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';

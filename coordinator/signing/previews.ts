@@ -11,10 +11,10 @@
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { PreviewCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection.ts';
+import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection-replies.ts';
 import { outsideOf } from '../session/message-text.ts';
 import { errorEffect, unavailableEffect } from '../session/replies.ts';
 import { callsWaitingMax, isOverdue, startIdle } from '../session/turn.ts';

@@ -7,7 +7,7 @@
 import type { Address, Behaviour, Context } from '../../core/actors/contract.ts';
 import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type ClientCall,
@@ -24,7 +24,7 @@ import {
 } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { signingTask } from '../keystores/public.ts';
-import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
+import { noPreviewReply, nothingToInspect } from '../session/inspection-replies.ts';
 import {
   durableKeyOf,
   failCalls,
@@ -39,7 +39,7 @@ import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } 
 import { takeCalls } from './calls.ts';
 import { abandonRound, expire, revoke } from './finalize.ts';
 import { continueOpening, initiate } from './initiation.ts';
-import { inspect, serveInspections } from './inspection.ts';
+import { inspect, serveInspections } from './inspections.ts';
 import { schemeOfSession } from './key-scheme.ts';
 import { heardOf } from './nodes-seen.ts';
 import { answersAttempt, takeAnswer } from './partials.ts';

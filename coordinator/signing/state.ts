@@ -11,7 +11,7 @@ import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type ClientCall,

@@ -11,7 +11,7 @@ import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorOrder, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { type CoordinatorEffect, wire } from '../contract/messages.ts';
 import { progress } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';

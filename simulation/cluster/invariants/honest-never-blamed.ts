@@ -6,7 +6,7 @@
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { culpritsIn } from './answers.ts';
+import { culpritsIn } from './answer-parts.ts';
 import { DurableSessions } from './sessions.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);

@@ -4,7 +4,7 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { inspectionReply } from '../session/inspection.ts';
+import { inspectionReply } from '../session/inspection-replies.ts';
 import { bindsSigners } from './attempt.ts';
 import { attemptOf, partialsOf } from './round.ts';
 import { isLoading, type SigningSessionStep } from './state.ts';
