@@ -4,7 +4,8 @@
  * equivocates. And a malicious coordinator may blame only a node to which it lied, since the node's answer does not match the
  * request of the coordinator's process.
  */
-import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/kinds.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { culpritsIn } from './answer-parts.ts';
 import { DurableSessions } from './sessions.ts';
