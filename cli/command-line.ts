@@ -94,7 +94,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
       const missing = flags.embedded === true ? undefined : noRedis();
       const embedded = flags.embedded === true || missing !== undefined;
       if (missing !== undefined) {
-        const { standInLine } = await import('./embedded/public.ts');
+        const { standInLine } = await import('./embedded/requested.ts');
         const refused = flags.embedded === false ? '--no-embedded' : flags.dataDir && !isDetached && '--data-dir';
         const line = standInLine(missing, settings, refused || undefined, state);
         (json ? process.stderr : process.stdout).write(`${line}\n`);
@@ -103,7 +103,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         if (!isDetached && !detached) needNone(flags, ['dataDir']);
       } else needNone(flags, ['state', 'record']);
       if (embedded && !isDetached) {
-        const { upEmbedded } = await import('./embedded/public.ts');
+        const { upEmbedded } = await import('./embedded/embedded.ts');
         const dataDir = detached ? settings.SIGNMESH_DATA_DIR : undefined;
         end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, dataDir }));
         return;

@@ -6,7 +6,7 @@
  * one changes.
  */
 
-import { boxCount, type DkgCeremonyState as DkgSessionState } from '../../coordinator/dkg/public.ts';
+import { boxCount, type DkgCeremonyState as DkgSessionState } from '../../coordinator/dkg/state.ts';
 import { askedOf, type SigningState, attemptOf as signingAttemptOf } from '../../coordinator/signing/public.ts';
 import type { Address } from '../../core/actors/contract.ts';
 import { attemptOf, type DkgState } from '../../nodes/dkg/state.ts';
