@@ -5,7 +5,7 @@ import { exitCodes } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { table } from './common/table.ts';
 import { asFailure, type TargetFlags, targetOf, withTarget } from './events/public.ts';
-import { type Action, type ActionFlags, durationMs, type Shown, serviceActions } from './service/actions.ts';
+import { type Action, type ActionFlags, type ActionResult, durationMs, serviceActions } from './service/actions.ts';
 import { type ServiceCommandName, serviceCommandTexts } from './service/names.ts';
 
 type Flags = TargetFlags & ActionFlags & { readonly json?: boolean };
@@ -52,7 +52,7 @@ const options: Readonly<
   },
 };
 
-async function perform(action: Action, flags: Flags, args: readonly string[]): Promise<Shown> {
+async function perform(action: Action, flags: Flags, args: readonly string[]): Promise<ActionResult> {
   const target = targetOf(flags);
   const client = createClient({ baseUrl: target.url, token: target.token });
   const approver =
@@ -67,7 +67,7 @@ async function perform(action: Action, flags: Flags, args: readonly string[]): P
   }
 }
 
-function inWords({ rows, words = '' }: Shown): string {
+function inWords({ rows, words = '' }: ActionResult): string {
   return rows === undefined ? words : table(rows);
 }
 

@@ -19,7 +19,7 @@ import { exitCodes, Failure } from '../common/failure.ts';
 import { faultOfWords } from './fault-words.ts';
 import type { ServiceCommandName } from './names.ts';
 
-export interface Service {
+export interface RunningService {
   readonly client: Client;
   /** Of a second person of the tenant, where there is one: the initiator of an intent has no vote. */
   readonly approver: Client;
@@ -33,7 +33,7 @@ export interface ActionFlags {
 }
 
 /** `value`: as the API answers. `rows`: a table, its head first; or sentences. */
-export interface Shown {
+export interface ActionResult {
   readonly value: unknown;
   readonly rows?: readonly (readonly string[])[];
   readonly words?: string;
@@ -45,7 +45,7 @@ export interface Action {
   readonly description: string;
   /** Options of its own: flag and text. */
   readonly options?: readonly (keyof ActionFlags)[];
-  run(service: Service, args: readonly string[]): Promise<Shown>;
+  run(service: RunningService, args: readonly string[]): Promise<ActionResult>;
 }
 
 /** Intents that are looked through for an id. */
@@ -107,7 +107,7 @@ export const serviceActions: Readonly<Record<ServiceCommandName, readonly Action
     ...(['pause', 'resume', 'restart'] as const).map((verb) => ({
       usage: `${verb} <process>`,
       description: { pause: 'stop it, as by SIGSTOP', resume: 'let it run again', restart: 'end and start it' }[verb],
-      run: async ({ client }: Service, [process]: readonly string[]) =>
+      run: async ({ client }: RunningService, [process]: readonly string[]) =>
         node(await client.sandbox[`${verb}Node`](process!)),
     })),
   ],
@@ -225,7 +225,7 @@ export function durationMs(text: string): number {
 function listing<T>(
   field: string,
   head: readonly string[],
-  pages: (service: Service) => Pages<T>,
+  pages: (service: RunningService) => Pages<T>,
   row: (item: T) => readonly string[],
 ): Action {
   return {
@@ -255,11 +255,11 @@ function nodeRow(one: SandboxNode): readonly string[] {
   return [one.process, one.state, link, String(one.pid ?? '-'), String(one.restarts), clockText, size];
 }
 
-function node(value: SandboxNode): Shown {
+function node(value: SandboxNode): ActionResult {
   return { value, words: `${value.process} is ${value.state}` };
 }
 
-function clock(value: SandboxClock): Shown {
+function clock(value: SandboxClock): ActionResult {
   const { now, offset_ms } = value;
   return { value, words: offset_ms === 0 ? now : `${now}, ${offset_ms / 1000} s ahead` };
 }
@@ -282,7 +282,11 @@ function intentRow({ id, status, amount, asset, destination, wallet_id, created_
   return [id, status, `${amount} ${asset}`, destination.address, wallet_id, created_at];
 }
 
-async function decided(client: Client, id: string, decide: (walletId: string) => Promise<Intent>): Promise<Shown> {
+async function decided(
+  client: Client,
+  id: string,
+  decide: (walletId: string) => Promise<Intent>,
+): Promise<ActionResult> {
   const value = await decide((await intentOf(client, id)).wallet_id);
   return { value, words: `${id} is ${value.status}` };
 }
@@ -299,7 +303,7 @@ async function intentOf(client: Client, id: string): Promise<Intent> {
 }
 
 /** One thing, a field a line; what is nested as JSON. */
-function facts(value: object): Shown {
+function facts(value: object): ActionResult {
   const rows = Object.entries(value)
     .filter(([, fact]) => fact !== null && !(Array.isArray(fact) && fact.length === 0))
     .map(([name, fact]) => [name, typeof fact === 'object' ? JSON.stringify(fact) : String(fact)]);

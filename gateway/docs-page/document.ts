@@ -20,7 +20,7 @@ interface Content {
   readonly example?: unknown;
 }
 
-export interface Answer {
+export interface DescribedAnswer {
   readonly description: string;
   readonly content?: Readonly<Record<string, Content>>;
 }
@@ -34,7 +34,7 @@ export interface DescribedOperation {
   readonly security?: readonly object[];
   readonly parameters?: readonly (Parameter | Referred)[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, Answer | Referred>>;
+  readonly responses: Readonly<Record<string, DescribedAnswer | Referred>>;
 }
 
 export interface DescribedApi {
@@ -45,14 +45,14 @@ export interface DescribedApi {
 }
 
 /** An operation, with its place. */
-export interface Operation extends DescribedOperation {
+export interface ApiOperation extends DescribedOperation {
   /** In capitals. */
   readonly method: string;
   /** With {parameters}. */
   readonly path: string;
 }
 
-export function operationsOf({ paths }: DescribedApi): readonly Operation[] {
+export function operationsOf({ paths }: DescribedApi): readonly ApiOperation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );

@@ -1,10 +1,17 @@
 /** The page of one operation: what it does, a form that sends it, and what it takes and answers. */
-import { type Answer, type DescribedApi, type Operation, type Parameter, resolved, type Schema } from './document.ts';
+import {
+  type ApiOperation,
+  type DescribedAnswer,
+  type DescribedApi,
+  type Parameter,
+  resolved,
+  type Schema,
+} from './document.ts';
 import { described, html, type Markup, nothing } from './html.ts';
 import { listsOfExamples, type OwnLists } from './own-lists.ts';
 import { schemaView, typeInWords } from './schema.ts';
 
-export function operationView(api: DescribedApi, operation: Operation, lists: OwnLists): Markup {
+export function operationView(api: DescribedApi, operation: ApiOperation, lists: OwnLists): Markup {
   const { method, path, summary, description, operationId } = operation;
   const parameters = (operation.parameters ?? []).map((parameter) => resolved<Parameter>(api, parameter));
   const body = operation.requestBody?.content['application/json'];
@@ -20,7 +27,7 @@ ${body === undefined ? nothing : bodyView(body.example, lists)}
 <section aria-label="The same call for a shell"><h2>curl</h2><div class="copied"><pre id="curl" tabindex="0"></pre><button type="button" id="copy">Copy</button></div></section>
 <section id="answer" aria-live="polite" hidden><h2>Answer</h2><p id="status"></p><details><summary>Headers</summary><pre id="headers"></pre></details><pre id="body" tabindex="0"></pre></section>
 ${body?.schema === undefined ? nothing : html`<section><h2>Body</h2>${schemaView(api, body.schema)}</section>`}
-<section><h2>Answers</h2>${Object.entries(operation.responses).map(([status, answer]) => answerView(api, status, resolved<Answer>(api, answer)))}</section>
+<section><h2>Answers</h2>${Object.entries(operation.responses).map(([status, answer]) => answerView(api, status, resolved<DescribedAnswer>(api, answer)))}</section>
 </article>`;
 }
 
@@ -48,7 +55,7 @@ function bodyView(example: unknown, lists: OwnLists): Markup {
 <textarea id="sent" rows="${rows}" spellcheck="false" data-lists="${JSON.stringify(listsOfExamples(text, lists))}">${text}</textarea></div>`;
 }
 
-function answerView(api: DescribedApi, status: string, { description, content }: Answer): Markup {
+function answerView(api: DescribedApi, status: string, { description, content }: DescribedAnswer): Markup {
   const [type, shown] = Object.entries(content ?? {})[0] ?? [];
   const example = shown?.example === undefined ? nothing : html`<pre>${JSON.stringify(shown.example, null, 2)}</pre>`;
   const fields = shown?.schema === undefined ? nothing : schemaView(api, shown.schema);

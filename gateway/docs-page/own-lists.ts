@@ -2,7 +2,7 @@
  * Where a caller's own ids are listed: the form fills in the first of them in place of a placeholder. All of it is read from
  * the document: a list is a GET without parameters in its path, and its example shows the prefix of its ids.
  */
-import { type Answer, type DescribedApi, operationsOf, resolved } from './document.ts';
+import { type DescribedAnswer, type DescribedApi, operationsOf, resolved } from './document.ts';
 
 export interface OwnLists {
   /** The path of the list that has the ids of this parameter of a path: "/v1/wallets" for `id` of "/v1/wallets/{id}/archive". */
@@ -19,7 +19,7 @@ export function ownLists(api: DescribedApi): OwnLists {
   const byPrefix = new Map<string, string>();
   for (const { path, responses } of reads) {
     if (path.includes('{') || responses['200'] === undefined) continue;
-    const { content } = resolved<Answer>(api, responses['200']);
+    const { content } = resolved<DescribedAnswer>(api, responses['200']);
     const prefix = firstId(content?.['application/json']?.example)?.match(/^([a-z]{3})_/)?.[1];
     if (prefix !== undefined && !byPrefix.has(prefix)) byPrefix.set(prefix, path);
   }

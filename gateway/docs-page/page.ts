@@ -2,7 +2,7 @@
  * The page of the API below /v1/docs: a page for each operation, with a form that sends it, and a first page that lists them.
  * Each is made from the OpenAPI document at its first request. It loads only its own script and style, from here.
  */
-import type { DescribedApi, Operation } from './document.ts';
+import type { ApiOperation, DescribedApi } from './document.ts';
 import { operationsOf } from './document.ts';
 import { described, html, type Markup, nothing } from './html.ts';
 import { operationView } from './operation-view.ts';
@@ -14,7 +14,7 @@ export interface PageFile {
   readonly text: string;
 }
 
-export interface PageOptions {
+export interface DocsPageParts {
   /** Where the page is, e.g. "/v1/docs". */
   readonly at: string;
   /** The page's script (browser/main.ts), packed. */
@@ -26,7 +26,7 @@ export interface PageOptions {
 const markupType = 'text/html; charset=utf-8';
 
 /** The files of the page, by their paths below it: '' is the first page. */
-export function docsPageFiles(api: DescribedApi, options: PageOptions): (path: string) => PageFile | undefined {
+export function docsPageFiles(api: DescribedApi, options: DocsPageParts): (path: string) => PageFile | undefined {
   const operations = operationsOf(api);
   const lists = ownLists(api);
   const made = new Map<string, PageFile>([
@@ -47,10 +47,10 @@ export function docsPageFiles(api: DescribedApi, options: PageOptions): (path: s
 
 function framed(
   { info, tags }: DescribedApi,
-  operations: readonly Operation[],
-  { at, publicToken }: PageOptions,
+  operations: readonly ApiOperation[],
+  { at, publicToken }: DocsPageParts,
   content: Markup,
-  current: Operation | undefined,
+  current: ApiOperation | undefined,
 ): PageFile {
   const title = current === undefined ? `${info.title} API` : `${current.summary} · ${info.title} API`;
   const page = html`<html lang="en">
@@ -79,7 +79,12 @@ ${tags.map(({ name }) => tagView(name, operations, at, current))}</nav>
   return { contentType: markupType, text: `<!doctype html>\n${page.markup}` };
 }
 
-function tagView(tag: string, operations: readonly Operation[], at: string, current: Operation | undefined): Markup {
+function tagView(
+  tag: string,
+  operations: readonly ApiOperation[],
+  at: string,
+  current: ApiOperation | undefined,
+): Markup {
   const own = operations.filter(({ tags }) => tags[0] === tag);
   const open = current !== undefined && own.includes(current) ? html` open` : nothing;
   const items = own.map((operation) => {
@@ -89,7 +94,7 @@ function tagView(tag: string, operations: readonly Operation[], at: string, curr
   return html`<details${open}><summary>${tag}</summary><ul>${items}</ul></details>`;
 }
 
-function firstView({ info, tags }: DescribedApi, operations: readonly Operation[], { at }: PageOptions): Markup {
+function firstView({ info, tags }: DescribedApi, operations: readonly ApiOperation[], { at }: DocsPageParts): Markup {
   return html`<article><h1>${info.title} API</h1>
 <p class="about">${described(info.description)}</p>
 ${tags.map(({ name, description }) => {

@@ -23,7 +23,7 @@ export interface PageEvent {
   preventDefault(): void;
 }
 
-export interface Browser {
+export interface PageBrowser {
   readonly document: {
     readonly body: Element;
     querySelector(selector: string): Element | null;

@@ -1,11 +1,11 @@
 /** The page at work: it keeps the token, narrows the list of operations, fills in the caller's own ids, and sends the form. */
-import type { Browser, Element } from './dom.ts';
+import type { Element, PageBrowser } from './dom.ts';
 import { callOf, curlLine, type Filled, idsIn, type PlainCall } from './request.ts';
 
 /** Of an answer, as much as a page shows at ease. */
 const shownCharsMax = 500_000;
 
-export function startForm(browser: Browser): void {
+export function startForm(browser: PageBrowser): void {
   const { document } = browser;
   const token = keptToken(browser);
   narrowOperations(document.querySelector('#filter'), document);
@@ -44,7 +44,7 @@ export function startForm(browser: Browser): void {
 }
 
 /** The reader's own entry takes precedence over the sandbox's public token; it stays until the tab closes. */
-function keptToken({ document, sessionStorage }: Browser): Element {
+function keptToken({ document, sessionStorage }: PageBrowser): Element {
   const field = document.querySelector('#token')!;
   const offered = document.querySelector('meta[name=token]') as unknown as { readonly content: string } | null;
   field.value = sessionStorage.getItem('token') ?? offered?.content ?? '';
@@ -53,7 +53,7 @@ function keptToken({ document, sessionStorage }: Browser): Element {
   return field;
 }
 
-function narrowOperations(filter: Element | null, document: Browser['document']): void {
+function narrowOperations(filter: Element | null, document: PageBrowser['document']): void {
   if (filter === null) return;
   const opened = new Map([...document.querySelectorAll('nav details')].map((tag) => [tag, tag.open]));
   filter.addEventListener('input', () => {
@@ -80,7 +80,7 @@ function narrowOperations(filter: Element | null, document: Browser['document'])
 
 /** Reads the lists of the caller's own things, once each: the first of each takes the place of a placeholder. */
 async function fillOwnIds(
-  document: Browser['document'],
+  document: PageBrowser['document'],
   filled: () => Filled,
   fields: readonly Element[],
   body: Element | null,
@@ -108,7 +108,7 @@ async function fillOwnIds(
   }
 }
 
-function option(document: Browser['document'], id: string): Element {
+function option(document: PageBrowser['document'], id: string): Element {
   const element = document.createElement('option');
   element.value = id;
   return element;
