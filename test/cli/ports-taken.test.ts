@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readRecord } from '../../cli/common/process-identity.ts';
+import { readRecord } from '../../cli/common/process-records.ts';
 import type { ReadyLine } from '../../clients/testing/ready-line.ts';
 import { UpProcess } from '../../clients/testing/up-process.ts';
 import { httpApi } from '../support/client.ts';

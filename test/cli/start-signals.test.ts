@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { exitCodes } from '../../cli/common/failure.ts';
-import { readRecord } from '../../cli/common/process-identity.ts';
+import { readRecord } from '../../cli/common/process-records.ts';
 import { processRecords } from '../../cli/start/running.ts';
 import { UpProcess, upCommand } from '../../clients/testing/up-process.ts';
 import { isAlive } from '../support/alive.ts';

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
+import { isRunning, readRecord } from '../../cli/common/process-records.ts';
 import { signingLines, walletLines } from '../../cli/start/banner.ts';
 import { lockFile, readReady } from '../../cli/start/running.ts';
 import type { ReadyLine } from '../../clients/testing/ready-line.ts';

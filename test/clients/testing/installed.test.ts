@@ -55,6 +55,12 @@ describe('the package', () => {
     expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
   });
 
+  test('has its client in one file without imports, for browsers too', () => {
+    const client = readFileSync(join(installed, 'dist/clients/client/index.js'), 'utf8');
+    expect(client).toContain('export{');
+    expect(client).not.toMatch(/\bimport\b *[({*'"\w]|\bfrom *['"]|\brequire\(/);
+  });
+
   test('declares types out of its own files and of packages that it brings', () => {
     const brought = Object.keys(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).dependencies);
     const declarations = packed.files.filter((path) => path.endsWith('.d.ts'));
