@@ -185,9 +185,9 @@ describe('listen', () => {
     await until(() => lines.length > 0, 'the first');
     // Its answer may die with the gateway.
     await running.call('POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 500 }).catch(() => undefined);
+    await until(() => notes.some((note) => note.includes('connecting again')), 'the break');
     await until(async () => (await connect('after')).id, 'the gateway to be back', 100);
     await until(() => lines.some((line) => line.includes('"name":"after"')), 'what happened behind the break');
-    expect(notes.some((note) => note.includes('connecting again'))).toBe(true);
     const sequences = lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence);
     expect(sequences).toEqual(sequences.map((_, index) => sequences[0]! + index));
   });
