@@ -109,7 +109,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const probe = () => redis.ping().catch(() => undefined);
   const load = new LoadControl({ timers, probe, ...(config.load && { limits: config.load }) });
   const admission = new Admission(authenticator, limits, timers, load);
-  const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store };
+  const version = packageVersion();
+  const sandbox = { version, control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store };
   const { credentialKeysDir, recordKey } = config;
   const clusters = {
     signer: makeClusterSigner({ calls }),
@@ -128,7 +129,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...(environment === 'sandbox' && { sandbox }),
   });
   const { publicToken, readyMadeKeys } = config;
-  const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
+  const page = { version, ...(publicToken !== undefined && { publicToken }) };
   const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,

@@ -6,6 +6,8 @@ import type { SandboxSessions } from './sessions.ts';
 import type { StreamPlaces } from './stream-places.ts';
 
 export interface SandboxDeps {
+  /** Of the service. */
+  readonly version: string;
   /** undefined: no process supervisor is connected. */
   readonly control: SandboxControl | undefined;
   readonly sessions: SandboxSessions;

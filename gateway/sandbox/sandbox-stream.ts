@@ -10,7 +10,6 @@ import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import type { SeenSession, StreamPosition, StreamTopic } from '../../scenarios/faults/stream.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import type { StreamCaller } from '../api/route.ts';
-import { packageVersion } from '../api/version.ts';
 import { ask } from './control.ts';
 import { faultView } from './fault-schemas.ts';
 import { nodeView } from './node-routes.ts';
@@ -20,6 +19,8 @@ import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './s
 import { figuresBetween, type Measured, missingIn, sessionView, textOf } from './stream-views.ts';
 
 export interface SandboxStreamOptions {
+  /** Of the service. */
+  readonly version: string;
   readonly control: SandboxControl | undefined;
   /** The nodes that a session blames. Never rejects. */
   readonly culpritsOf: (session: SeenSession) => Promise<readonly number[]>;
@@ -154,7 +155,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     const { about, processes = [], faults = [], sessions, lost, next } = await this.#ask(0, true, false);
     const { topics } = this.#options;
     const hello: StreamHelloValue = {
-      ...{ kind: 'hello', world: about.world, version: packageVersion(), began_at: isoTime(next.beganMs) },
+      ...{ kind: 'hello', world: about.world, version: this.#options.version, began_at: isoTime(next.beganMs) },
       clusters: [...about.clusters],
       processes: this.#nodes(processes),
       faults: faults.map(faultView),
@@ -170,7 +171,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     const missing = this.#options.topics.map((topic) => ({ topic, why }));
     const next = this.#place === undefined ? '' : textOf(this.#place);
     return {
-      ...{ kind: 'hello', world: 'process', version: packageVersion(), began_at: null, clusters: [] },
+      ...{ kind: 'hello', world: 'process', version: this.#options.version, began_at: null, clusters: [] },
       ...{ processes: [], faults: [], sessions: [], missing, lost: false, next },
     };
   }

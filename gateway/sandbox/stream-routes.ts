@@ -18,7 +18,7 @@ const place = (description: string) => Type.Optional(Type.String({ pattern: plac
 /** Sessions whose culprits are remembered. */
 const rememberedMax = 2_000;
 
-export function streamRoutes({ control, sessions, timers, places }: SandboxDeps): readonly Route[] {
+export function streamRoutes({ version, control, sessions, timers, places }: SandboxDeps): readonly Route[] {
   const culpritsOf = rememberCulprits(sessions);
   return [
     route({
@@ -59,7 +59,7 @@ export function streamRoutes({ control, sessions, timers, places }: SandboxDeps)
           headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
           stream: (caller) =>
             new SandboxStream({
-              ...{ control, culpritsOf, timers, caller, place: taken, topics, tenant: query.tenant },
+              ...{ version, control, culpritsOf, timers, caller, place: taken, topics, tenant: query.tenant },
               ...{ after: after === undefined ? undefined : placeOf(after) },
             }),
         };

@@ -135,7 +135,10 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       load,
       checkResponses,
       ...(environment === 'sandbox' && {
-        sandbox: { control: served?.control, sessions: sandboxSessions({ calls }), tokens },
+        sandbox: {
+          ...{ version: served?.version ?? version, control: served?.control },
+          ...{ sessions: sandboxSessions({ calls }), tokens },
+        },
       }),
     },
   );

@@ -309,6 +309,30 @@ describe('a share that a client supplies', () => {
     expect([t.code(last), t.ceremony.played[1]?.length]).toEqual(['DKG_COMPLETED', 2]);
   });
 
+  test('may be the last one: a node that does not say its result is asked for it', () => {
+    const t = supplied(3);
+    for (const dealer of [2, 3]) t.exchange(dealer, 0);
+    t.serve();
+    const last = t.exchange(1, 2, shareOf(2));
+    t.serve(({ body }) => {
+      const isVerdict = body.case === 'dkgVerified' && body.value.verdicts.some(({ dealer }) => dealer === 1);
+      return isVerdict ? [{ ...body, value: { ...body.value, finished: undefined } }] : undefined;
+    });
+    expect(t.code(last)).toBe('DKG_COMPLETED');
+  });
+
+  test('about which one answer has two verdicts is answered by the first', () => {
+    const t = supplied(3);
+    const call = t.exchange(1, 2, shareOf(2));
+    t.serve(({ body }) => {
+      if (body.case !== 'dkgVerified') return undefined;
+      const [verdict] = body.value.verdicts;
+      const verdicts = [verdict, { ...verdict, verified: false, code: 'SHARE_INVALID' }];
+      return [{ ...body, value: { ...body.value, verdicts } }];
+    });
+    expect(t.code(call)).toBe('SHARE_VERIFIED');
+  });
+
   test('is lost with the process: the dealer’s own share then needs a call', () => {
     const t = supplied(2);
     t.restart();

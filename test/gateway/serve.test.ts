@@ -87,7 +87,7 @@ async function openWorld(): Promise<World> {
         {
           config: { environment: 'sandbox', tokenKey, receiptSeed: new Uint8Array(32).fill(9), chainBlockMs: 1_000 },
           admission,
-          sandbox: { control: new FakeControl(), sessions: new FakeSessions() },
+          sandbox: { version: '0.0.0-test', control: new FakeControl(), sessions: new FakeSessions() },
         },
       );
       return { routes: api.routes, deps: api.deps, wallets: api.store };

@@ -270,7 +270,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     modulesByOperator: options.modulesByOperator ?? false,
     ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
   };
-  const sandbox = { control: control === false ? undefined : control, sessions, tokens };
+  const sandbox = { version: '0.0.0-test', control: control === false ? undefined : control, sessions, tokens };
   let built: WalletApi | undefined;
   const gateway = await openGateway({
     environment,

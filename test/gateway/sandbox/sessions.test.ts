@@ -32,7 +32,7 @@ beforeEach(async () => {
     store: {} as TenantStore,
     routes: (room) =>
       sandboxRoutes({
-        ...{ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers },
+        ...{ version: '0.0.0-test', control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers },
         places: new StreamPlaces(),
       }),
   });

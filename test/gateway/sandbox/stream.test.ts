@@ -35,7 +35,13 @@ function pageOn(control: FakeControl | undefined, more: Partial<SandboxStreamOpt
   const page: Page = {
     cuts: 0,
     stream: new SandboxStream({
-      ...{ control, timers: systemPorts.timers, place: new StreamPlaces().take(), topics: streamTopics },
+      ...{
+        version: '0.0.0-test',
+        control,
+        timers: systemPorts.timers,
+        place: new StreamPlaces().take(),
+        topics: streamTopics,
+      },
       ...{ tenant: undefined, after: undefined, culpritsOf: async () => [2] },
       caller: {
         stillAdmitted: async () => true,
