@@ -65,7 +65,9 @@ const entries = [
 ];
 
 /** Modules that the scripts of HTML pages begin with. */
-const pageScripts = ['clients/load/html/browser/main.ts', 'clients/report/html/browser/main.ts'];
+const pageScripts = ['console/browser', 'load/html/browser', 'report/html/browser'].map(
+  (folder) => `clients/${folder}/main.ts`,
+);
 
 /** Packages that find files beside their own code: binaries, and the page of the API. They are the package's dependencies. */
 const outside = ['@fastify/swagger', '@fastify/swagger-ui', 'classic-level', 'sodium-native'];

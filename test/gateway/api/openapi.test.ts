@@ -198,11 +198,6 @@ function set(document: Document, path: readonly string[], value: unknown): void 
 }
 
 describe('the page', () => {
-  it('is where the root leads', async () => {
-    const root = await rest.app.inject({ url: '/' });
-    expect([root.statusCode, root.headers.location]).toEqual([302, docsPath]);
-  });
-
   it('shows no token unless it is public', async () => {
     expect((await rest.app.inject({ url: docsPath })).body).not.toContain('token.js');
     expect(JSON.stringify(document)).not.toContain('svc_sk_test_0');

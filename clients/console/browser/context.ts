@@ -1,0 +1,45 @@
+/** What every panel of the page is given: what is known, where the reader is, and how to act. */
+import type { Client } from '../../client/index.ts';
+import type { Call } from './call.ts';
+import type { Page } from './dom.ts';
+import type { Schema } from './fault-form.ts';
+import type { Place } from './place.ts';
+import type { Store } from './store.ts';
+import type { Reasons } from './why.ts';
+
+/** The vocabulary of faults and the reason codes, as the service gives them (clients/console/page.ts). */
+export interface Words {
+  readonly kinds: readonly {
+    readonly kind: string;
+    readonly schema: Schema;
+    /** The worlds that have it; undefined: all. */
+    readonly only?: 'simulated' | 'live';
+  }[];
+  readonly trigger: Schema;
+  readonly reasons: Reasons;
+}
+
+/** A call that this page has made. */
+export interface Made {
+  readonly call: Call;
+  /** undefined: it is under way. */
+  outcome: { readonly isGood: boolean; readonly text: string } | undefined;
+}
+
+export interface Context {
+  readonly page: Page;
+  readonly store: Store;
+  readonly client: Client;
+  readonly place: Place;
+  /** undefined: they are not loaded yet. */
+  readonly words: Words | undefined;
+  /** The newest last. */
+  readonly made: readonly Made[];
+  /** Changes the address; a panel that is named begins afresh. */
+  go(to: Partial<Place>): void;
+  /** Shows the call and its outcome. `send`: performs it; the text that it resolves with is shown. Never rejects. */
+  perform(call: Call, send: () => Promise<unknown>): Promise<boolean>;
+  /** Draws the page again, soon. */
+  changed(): void;
+  announce(words: string): void;
+}

@@ -1,0 +1,48 @@
+/**
+ * The events of a session from the recording: its frames, which are retained for longest, and around them what the recording still
+ * has of its actors, of the faults that touched it, and of processes.
+ */
+import type { SandboxEvent } from '../../client/generated-api.ts';
+import type { Seen } from './store.ts';
+
+interface Recorded {
+  readonly events: readonly SandboxEvent[];
+  readonly positions: readonly number[];
+  readonly next: number;
+}
+
+export interface SessionEvents {
+  /** In order of their positions. */
+  readonly seen: readonly Seen[];
+  /** The first position that they do not reach. */
+  readonly next: number;
+}
+
+const eventsMax = 10_000;
+/** Events after the last frame: its actors and faults end a little later. */
+const afterwards = 300;
+
+/** `tenant`: whose session; undefined: the caller's. `belongs`: given the faults of its frames. */
+export async function sessionEvents(
+  ask: <T>(path: string) => Promise<T>,
+  id: string,
+  tenant: string | undefined,
+  belongs: (event: SandboxEvent, faults: ReadonlySet<string>) => boolean,
+): Promise<SessionEvents> {
+  const whose = tenant === undefined ? '' : `&tenant=${encodeURIComponent(tenant)}`;
+  const frames = await ask<Recorded>(`/v1/sandbox/recording?session=${encodeURIComponent(id)}${whose}`);
+  const { next, positions } = frames;
+  const [first, last] = [positions[0], positions.at(-1)];
+  if (first === undefined || last === undefined) return { seen: [], next };
+  const faults = new Set(frames.events.flatMap((event) => (event.kind === 'frame' ? event.faults : [])));
+  const limit = Math.min(eventsMax, last - first + afterwards);
+  const around = await ask<Recorded>(`/v1/sandbox/recording?after=${first}&limit=${limit}`);
+  const found = new Map(seenOf(frames).map((seen) => [seen.position, seen] as const));
+  for (const seen of seenOf(around))
+    if (seen.position < next && belongs(seen.event, faults)) found.set(seen.position, seen);
+  return { seen: [...found.values()].sort((a, b) => a.position - b.position), next };
+}
+
+function seenOf({ events, positions }: Recorded): readonly Seen[] {
+  return events.map((event, index) => ({ event, position: positions[index] ?? -1 }));
+}

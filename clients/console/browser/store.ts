@@ -1,0 +1,138 @@
+/** What the page knows of the cluster: the newest state of everything, from the messages of the stream. Runs in the browser. */
+import type { SandboxEvent, SandboxFault, SandboxNode, SandboxSession } from '../../client/generated-api.ts';
+import type { Batch, Figures, Hello, StreamSession } from './messages.ts';
+
+export type Connection =
+  | { readonly state: 'connecting' | 'live' }
+  /** It reconnects. */
+  | { readonly state: 'broken'; readonly why: string }
+  /** The service wants another token, or has no stream. */
+  | { readonly state: 'refused'; readonly why: string; readonly needsToken: boolean };
+
+/** An event with its position in the recording. */
+export interface Seen {
+  readonly position: number;
+  readonly event: SandboxEvent;
+}
+
+export interface Store {
+  connection: Connection;
+  readonly hello: Hello | undefined;
+  readonly nodes: readonly SandboxNode[];
+  readonly faults: readonly SandboxFault[];
+  /** By `keyOf`, in order of their beginning. */
+  readonly sessions: ReadonlyMap<string, StreamSession>;
+  /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: another tenant's. */
+  readonly reads: Map<string, SandboxSession | null>;
+  readonly figures: Figures | undefined;
+  /** Frames a second, a figure a second, the newest last. */
+  readonly rates: readonly number[];
+  /** Events that the stream left out, since the page was opened. */
+  readonly leftOut: number;
+  /** Events were lost while the page was not connected. */
+  lost: boolean;
+  /** The newest time of an event, in the recording's milliseconds, and when the page saw it. */
+  readonly newestMs: number;
+  /** Where the stream goes on; undefined: from now on. */
+  readonly next: string | undefined;
+  greet(hello: Hello): void;
+  /** Gives the events with their positions. */
+  take(batch: Batch): readonly Seen[];
+  /** The present time of the recording's clock. */
+  nowMs(): number;
+}
+
+const sessionsMax = 2_000;
+const ratesMax = 60;
+
+export function keyOf({ tenant, session }: Pick<StreamSession, 'tenant' | 'session'>): string {
+  return `${tenant}/${session}`;
+}
+
+/** `clockMs`: the page's clock, which never jumps. */
+export function makeStore(clockMs: () => number): Store {
+  let hello: Hello | undefined;
+  let nodes: readonly SandboxNode[] = [];
+  let faults: readonly SandboxFault[] = [];
+  const sessions = new Map<string, StreamSession>();
+  const reads = new Map<string, SandboxSession | null>();
+  let figures: Figures | undefined;
+  let rates: readonly number[] = [];
+  let leftOut = 0;
+  let newest = { ms: 0, seenMs: clockMs() };
+  let next: string | undefined;
+
+  const addSessions = (more: readonly StreamSession[]) => {
+    for (const session of more) sessions.set(keyOf(session), session);
+    for (const key of sessions.keys()) {
+      if (sessions.size <= sessionsMax) break;
+      sessions.delete(key);
+      reads.delete(key);
+    }
+  };
+  const seeTime = (ms: number) => {
+    if (ms >= newest.ms) newest = { ms, seenMs: clockMs() };
+  };
+  const store: Store = {
+    connection: { state: 'connecting' },
+    get hello() {
+      return hello;
+    },
+    get nodes() {
+      return nodes;
+    },
+    get faults() {
+      return faults;
+    },
+    sessions,
+    reads,
+    get figures() {
+      return figures;
+    },
+    get rates() {
+      return rates;
+    },
+    get leftOut() {
+      return leftOut;
+    },
+    lost: false,
+    get newestMs() {
+      return newest.ms;
+    },
+    get next() {
+      return next;
+    },
+    greet: (message) => {
+      // Another recording: the service started again.
+      if (hello !== undefined && hello.began_at !== message.began_at) {
+        sessions.clear();
+        reads.clear();
+        newest = { ms: 0, seenMs: clockMs() };
+      }
+      hello = message;
+      nodes = message.processes;
+      faults = message.faults;
+      addSessions(message.sessions);
+      if (message.began_at !== null) seeTime(Date.now() - Date.parse(message.began_at));
+      if (message.lost) store.lost = true;
+      next = message.next;
+    },
+    take: (batch) => {
+      nodes = batch.processes ?? nodes;
+      faults = batch.faults ?? faults;
+      addSessions(batch.sessions ?? []);
+      if (batch.figures !== undefined) {
+        figures = batch.figures;
+        rates = [...rates, (figures.frames * 1_000) / Math.max(1, figures.over_ms)].slice(-ratesMax);
+      }
+      for (const count of Object.values(batch.left_out)) leftOut += count ?? 0;
+      if (batch.lost) store.lost = true;
+      next = batch.next;
+      const last = batch.events.at(-1);
+      if (last !== undefined) seeTime(last.at_ms);
+      return batch.events.map((event, index) => ({ event, position: batch.positions[index] ?? -1 }));
+    },
+    nowMs: () => newest.ms + (clockMs() - newest.seenMs),
+  };
+  return store;
+}
