@@ -19,7 +19,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { packPage } from '../clients/report/html/pack.mjs';
+import { packPage } from '../core/pages/pack.mjs';
 import { billOfMaterials, licenseTexts, packagesOf } from './bill.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,12 +29,14 @@ const entries = [
   ...[
     'main',
     'certificates',
+    'completion',
     'credentials',
     'demo',
     'listen',
     'load',
     'modules',
     'scenario',
+    'service',
     'sim',
     'sim/worker',
     'tokens',
@@ -65,12 +67,15 @@ const entries = [
 ];
 
 /** Modules that the scripts of HTML pages begin with. */
-const pageScripts = ['console/browser', 'load/html/browser', 'report/html/browser'].map(
-  (folder) => `clients/${folder}/main.ts`,
-);
+const pageScripts = [
+  'clients/console/browser/main.ts',
+  'clients/load/html/browser/main.ts',
+  'clients/report/html/browser/main.ts',
+  'gateway/docs-page/browser/main.ts',
+];
 
-/** Packages that find files beside their own code: binaries, and the page of the API. They are the package's dependencies. */
-const outside = ['@fastify/swagger', '@fastify/swagger-ui', 'classic-level', 'sodium-native'];
+/** Packages that find binaries beside their own code. They are the package's dependencies. */
+const outside = ['classic-level', 'sodium-native'];
 
 /** Rooms of the checkout alone, which no package has: their packages are loaded from node_modules. */
 const checkoutRooms = /^(examples|tools)\b/;
@@ -205,7 +210,7 @@ function reportPages(pages) {
   return {
     name: 'report pages',
     setup({ onLoad }) {
-      onLoad({ filter: /[/\\]clients[/\\]report[/\\]html[/\\]pack\.mjs$/ }, () => ({
+      onLoad({ filter: /[/\\]core[/\\]pages[/\\]pack\.mjs$/ }, () => ({
         contents: `const texts = ${JSON.stringify(texts)};\nexport const packPage = (entry) => ({ text: texts[entry] });`,
         loader: 'js',
       }));

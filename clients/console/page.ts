@@ -6,9 +6,9 @@
  * sends the policy).
  */
 import { createHash } from 'node:crypto';
+import { packPage } from '../../core/pages/pack.mjs';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { faultKinds, faultSchemas, liveOnly, simulatedOnly, Trigger } from '../../scenarios/faults/vocabulary/fault.ts';
-import { packPage } from '../report/html/pack.mjs';
 import { styles } from './styles.ts';
 
 export interface ConsoleFile {

@@ -5,24 +5,13 @@
 import { isLoopbackHost } from '../api/hosts.ts';
 import { type Endpoint, headerOf } from './contract.ts';
 import { noSuchPath } from './endpoints.ts';
+import { pageHeaders } from './page-headers.ts';
 
 /** The file at a path; undefined: there is none. `publicToken` goes into the document. */
 export type ConsoleFiles = (
   path: string,
   publicToken: string | undefined,
 ) => Promise<{ readonly type: string; readonly body: string; readonly isImmutable: boolean } | undefined>;
-
-const contentPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ');
 
 export function consoleEndpoints(files: ConsoleFiles, publicToken: string | undefined): readonly Endpoint[] {
   const run: Endpoint['run'] = async ({ request, entry }) => {
@@ -35,11 +24,9 @@ export function consoleEndpoints(files: ConsoleFiles, publicToken: string | unde
       throw noSuchPath(request.method, request.target);
     }
     const headers = {
+      ...pageHeaders,
       'content-type': file.type,
       'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-store',
-      'content-security-policy': contentPolicy,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
     };
     return { status: 200, headers, body: file.body };
   };

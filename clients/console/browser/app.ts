@@ -77,7 +77,7 @@ export function startConsole(page: Page): void {
     return entry.outcome.isGood;
   };
   const ask = async <T>(path: string): Promise<T> => {
-    const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}` }, cache: 'no-store' });
+    const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}` } });
     if (!response.ok) throw new Error(`${path.split('?')[0]} answers ${response.status}`);
     return (await response.json()) as T;
   };
@@ -85,7 +85,6 @@ export function startConsole(page: Page): void {
     open: (id, seen) => {
       if (seen !== undefined) reads.want([seen]);
       if (open?.id === id) return open;
-      const tenant = seen === undefined ? '' : `&tenant=${encodeURIComponent(seen.tenant)}`;
       open = openSession(id, {
         page: page as unknown as Browser,
         nodes: store.hello?.clusters.find(({ number }) => number === (seen?.cluster ?? 1))?.nodes ?? 0,

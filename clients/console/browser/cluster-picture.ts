@@ -27,7 +27,12 @@ export function drawn(context: Context, picture: Picture, passing: { into(group:
   const nodeOf = new Map(store.nodes.map((node) => [node.process, node]));
   return h(
     'svg',
-    { viewBox: `0 0 ${picture.width} ${picture.height}`, class: picture.height > tallPx ? 'tall' : '', role: 'group', 'aria-label': 'The processes and their links' },
+    {
+      viewBox: `0 0 ${picture.width} ${picture.height}`,
+      class: picture.height > tallPx ? 'tall' : '',
+      role: 'group',
+      'aria-label': 'The processes and their links',
+    },
     ...picture.titles.map(({ text, x, y }) => h('text', { key: text, x, y, class: 'cluster-title' }, text)),
     h(
       'g',

@@ -6,7 +6,7 @@
 import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../../scenarios/faults/recording-json.ts';
 import type { SandboxEvent, SandboxFault, SandboxSession } from '../../client/generated-api.ts';
-import { type Diagram, makeDiagram } from '../../report/html/browser/diagram.ts';
+import { type DiagramView, makeDiagram } from '../../report/html/browser/diagram.ts';
 import type { Browser, Canvas, Ui } from '../../report/html/browser/dom.ts';
 import { type LiveModel, makeLiveModel } from '../../report/html/browser/live-model.ts';
 import { makePanels } from '../../report/html/browser/panels.ts';
@@ -23,7 +23,7 @@ export interface OpenSession {
   /** undefined: not read yet; null: not this tenant's. */
   readonly read: SandboxSession | null | undefined;
   /** undefined: it is not on the screen. */
-  readonly diagram: Diagram | undefined;
+  readonly diagram: DiagramView | undefined;
   /** Events of the stream, of any session. */
   see(seen: readonly Seen[], isTouching: (faultId: string) => boolean): void;
   /** The words that narrow the diagram changed. */
@@ -56,7 +56,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
   let isByTime = false;
   let problem = '';
   let read: SandboxSession | null | undefined;
-  let diagram: Diagram | undefined;
+  let diagram: DiagramView | undefined;
   let mounted: Ui | undefined;
   let details: Ui | undefined;
   /** Of the stream, while the recording is read. */
@@ -91,23 +91,25 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
     add(fresh);
     diagram?.appended();
   };
-  ports.events((event, faults) => isOf(event, id, (fault) => faults.has(fault))).then(
-    (found) => {
-      add(found.seen);
-      next = found.next;
-      isLoading = false;
-      diagram?.arrange();
-      append(waiting);
-      waiting = [];
-      ports.changed();
-    },
-    (error: unknown) => {
-      isLoading = false;
-      problem = `Its events could not be read: ${error instanceof Error ? error.message : String(error)}`;
-      append(waiting);
-      ports.changed();
-    },
-  );
+  ports
+    .events((event, faults) => isOf(event, id, (fault) => faults.has(fault)))
+    .then(
+      (found) => {
+        add(found.seen);
+        next = found.next;
+        isLoading = false;
+        diagram?.arrange();
+        append(waiting);
+        waiting = [];
+        ports.changed();
+      },
+      (error: unknown) => {
+        isLoading = false;
+        problem = `Its events could not be read: ${error instanceof Error ? error.message : String(error)}`;
+        append(waiting);
+        ports.changed();
+      },
+    );
   void ports.read().then(
     (found) => {
       read = found;

@@ -76,7 +76,8 @@ export function pictureOf(nodes: readonly SandboxNode[]): Picture {
       // One column is an arc around the coordinator.
       const bend = Math.cos(((row - (inColumn - 1) / 2) / Math.max(1, inColumn)) * Math.PI);
       const x = columns === 1 ? 800 + 88 * (bend - 0.5) : 640 + room * (column + 0.5);
-      if (isSmall) put(`${prefix}node/${number}`, 636 + Math.min(room, 60) * (column + 0.5), y, small.width, small.height);
+      if (isSmall)
+        put(`${prefix}node/${number}`, 636 + Math.min(room, 60) * (column + 0.5), y, small.width, small.height);
       else put(`${prefix}node/${number}`, x, y, Math.min(176, room - 12));
       link(`${prefix}coordinator`, `${prefix}node/${number}`, true);
     }

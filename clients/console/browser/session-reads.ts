@@ -27,7 +27,9 @@ export function sessionReads(client: Pick<Client, 'sandbox'>, store: Store, chan
     `${state} ${attempt} ${reason} ${culprits}`;
 
   const next = (): void => {
-    const session = wanted.find((one) => (unseen.get(one.tenant) ?? 0) < unseenMax && readAt.get(keyOf(one)) !== versionOf(one));
+    const session = wanted.find(
+      (one) => (unseen.get(one.tenant) ?? 0) < unseenMax && readAt.get(keyOf(one)) !== versionOf(one),
+    );
     if (session === undefined || reading >= atOnceMax) return;
     reading += 1;
     const key = keyOf(session);

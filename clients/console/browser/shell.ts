@@ -93,7 +93,8 @@ function worldInWords({ world, clusters, version }: NonNullable<Store['hello']>)
 
 function notices({ store, changed }: Context): readonly Node[] {
   const { connection, hello, lost, leftOut } = store;
-  const notice = (key: string, kind: string, ...text: readonly Node[]) => h('p', { key, class: `notice ${kind}` }, ...text);
+  const notice = (key: string, kind: string, ...text: readonly Node[]) =>
+    h('p', { key, class: `notice ${kind}` }, ...text);
   const dismiss = () => {
     store.lost = false;
     changed();
@@ -102,7 +103,11 @@ function notices({ store, changed }: Context): readonly Node[] {
   return [
     connection.state !== 'broken'
       ? null
-      : notice('broken', 'bad', `Not connected: ${connection.why}. The page shows what it knew last, and reconnects by itself.`),
+      : notice(
+          'broken',
+          'bad',
+          `Not connected: ${connection.why}. The page shows what it knew last, and reconnects by itself.`,
+        ),
     !lost
       ? null
       : notice(

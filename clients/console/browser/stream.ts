@@ -82,8 +82,7 @@ async function readOnce(
     {
       headers: { authorization: `Bearer ${reader.token()}`, accept: 'text/event-stream' },
       signal: scope.signal,
-      cache: 'no-store',
-    },
+      },
   );
   if (!response.ok || response.body === null) throw await refusalOf(response);
   const body = response.body.getReader();

@@ -3,8 +3,8 @@
  * style, by their digests. The data appears only as text, never as markup or code.
  */
 import { createHash } from 'node:crypto';
+import { packPage } from '../../../core/pages/pack.mjs';
 import { plain } from '../plain.ts';
-import { packPage } from './pack.mjs';
 
 export interface PageParts {
   readonly title: string;

@@ -7,11 +7,28 @@ import type { Browser } from '../../../clients/report/html/browser/dom.ts';
 import { until } from '../../support/until.ts';
 
 const frame = (atMs: number, faults: readonly string[] = [], session = 's'): SandboxEvent => ({
-  ...{ kind: 'frame', at_ms: atMs, arrives_ms: [atMs + 1], from: 'signing/tn/s', to: 'node/2', point: 'partial_request' },
+  ...{
+    kind: 'frame',
+    at_ms: atMs,
+    arrives_ms: [atMs + 1],
+    from: 'signing/tn/s',
+    to: 'node/2',
+    point: 'partial_request',
+  },
   ...{ tenant: 'tn', session, attempt: 1, bytes: 9, text: '', faults },
 });
-const state = (atMs: number, address: string): SandboxEvent => ({ kind: 'state', at_ms: atMs, address, state: 'x', fields: {} });
-const liar = { id: 'flt_1', fault: { fault: 'bad_partial', target: 'node/2' }, armed_at: 'then' } as unknown as SandboxFault;
+const state = (atMs: number, address: string): SandboxEvent => ({
+  kind: 'state',
+  at_ms: atMs,
+  address,
+  state: 'x',
+  fields: {},
+});
+const liar = {
+  id: 'flt_1',
+  fault: { fault: 'bad_partial', target: 'node/2' },
+  armed_at: 'then',
+} as unknown as SandboxFault;
 
 /** A recording of all events, by their positions, which `session` narrows as the service does. */
 function recording(events: readonly SandboxEvent[]) {
@@ -44,14 +61,24 @@ function opened(events: readonly SandboxEvent[], beganMs?: number) {
     },
   });
   const { model, spans } = session.live;
-  const shown = () => Array.from({ length: model.count }, (_, index) => `${model.at[index]} ${model.kindName(index)} ${model.title(index)}`);
+  const shown = () =>
+    Array.from(
+      { length: model.count },
+      (_, index) => `${model.at[index]} ${model.kindName(index)} ${model.title(index)}`,
+    );
   const loaded = () => until(() => !session.isLoading && changes > 0, 'its events');
   return { session, model, spans, shown, loaded, asked };
 }
 
 test('frames come from the session, states and faults from what is recorded around them', async () => {
   const events = [
-    ...[frame(5, [], 'other'), frame(10), state(11, 'signing/tn/s'), state(12, 'signing/tn/other'), frame(13, [], 'other')],
+    ...[
+      frame(5, [], 'other'),
+      frame(10),
+      state(11, 'signing/tn/s'),
+      state(12, 'signing/tn/other'),
+      frame(13, [], 'other'),
+    ],
     ...[frame(14), state(15, 'node/2/dkg/tn/s')],
   ];
   const { session, shown, loaded, asked } = opened(events, 10);
@@ -64,9 +91,21 @@ test('frames come from the session, states and faults from what is recorded arou
 test('what the stream brings meanwhile is there once, and what follows is appended', async () => {
   const { session, shown, loaded } = opened([frame(10), frame(11)], 10);
   const never = () => false;
-  session.see([{ position: 1, event: frame(11) }, { position: 2, event: frame(12) }], never);
+  session.see(
+    [
+      { position: 1, event: frame(11) },
+      { position: 2, event: frame(12) },
+    ],
+    never,
+  );
   await loaded();
-  session.see([{ position: 3, event: frame(13) }, { position: 4, event: frame(14, [], 'other') }], never);
+  session.see(
+    [
+      { position: 3, event: frame(13) },
+      { position: 4, event: frame(14, [], 'other') },
+    ],
+    never,
+  );
   expect(shown().map((line) => line.split(' ')[0])).toEqual(['0', '1', '2', '3']);
 });
 

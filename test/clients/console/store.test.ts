@@ -12,7 +12,16 @@ const session = (id: string, more: Partial<StreamSession> = {}): StreamSession =
   ...more,
 });
 const hello = (next: string, more: Partial<Hello> = {}): Hello => ({
-  ...{ kind: 'hello', world: 'embedded', version: '1', began_at: null, clusters: [], processes: [], faults: [], sessions: [] },
+  ...{
+    kind: 'hello',
+    world: 'embedded',
+    version: '1',
+    began_at: null,
+    clusters: [],
+    processes: [],
+    faults: [],
+    sessions: [],
+  },
   ...{ missing: [], lost: false, next },
   ...more,
 });

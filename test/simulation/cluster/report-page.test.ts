@@ -255,7 +255,7 @@ describe('what is in sight', () => {
   });
 });
 
-describe('a run that goes on', () => {
+describe('a run that has not ended', () => {
   /** Every stroke of the whole diagram, and every state at its end. */
   function shown(model: RunModel, spans: Spans, ordinal: boolean) {
     const strokes: unknown[] = [];

@@ -67,7 +67,7 @@ it('makes keys with its threshold', async () => {
 
 function start(environment: Record<string, string>, files: { state?: string } = {}) {
   const { settings } = loadSettings(environment);
-  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, dataDir: undefined };
+  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, detached: false };
   return upEmbedded({ settings, ...options, state: files.state, record: undefined });
 }
 

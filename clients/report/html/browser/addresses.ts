@@ -1,11 +1,11 @@
 /** What a name tells: the process of an address, its cluster, and the family of a fault. Runs in the browser. */
 
 export const families = ['process', 'link', 'byzantine', 'clock', 'store', 'queue', 'receipt'] as const;
-export type Family = (typeof families)[number];
+export type FaultFamily = (typeof families)[number];
 
 const linkFaults = 'delay drop duplicate reorder partition hold half_open corrupt truncate'.split(' ');
 
-export function familyOf(fault: string): Family {
+export function familyOf(fault: string): FaultFamily {
   if (fault === 'crash' || fault === 'pause' || fault === 'slow') return 'process';
   if (linkFaults.includes(fault)) return 'link';
   if (fault.startsWith('clock_')) return 'clock';

@@ -26,7 +26,7 @@ export interface DiagramParts {
   readonly keys?: Readonly<Record<string, () => void>>;
 }
 
-export interface Diagram {
+export interface DiagramView {
   /** The selected event; -1: none. */
   readonly selected: number;
   /** Call after any change of the filter: the event in the middle stays in its place. */
@@ -45,7 +45,7 @@ export interface Diagram {
   stop(): void;
 }
 
-export function makeDiagram(browser: Browser, parts: DiagramParts): Diagram {
+export function makeDiagram(browser: Browser, parts: DiagramParts): DiagramView {
   const { model, spans, scroller, space, canvas, line, filter, chosen, arranged } = parts;
   const { document } = browser;
   const drawing = makeDrawing(makeMargins());
@@ -134,7 +134,7 @@ export function makeDiagram(browser: Browser, parts: DiagramParts): Diagram {
     keepInSight(event, always);
     redraw();
   };
-  const step: Diagram['step'] = (by, passes) => {
+  const step: DiagramView['step'] = (by, passes) => {
     const from = selected >= 0 ? selected : by > 0 ? -1 : model.count;
     const next = layout.neighbour(from, by, passes);
     if (next >= 0) choose(next);

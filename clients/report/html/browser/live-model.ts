@@ -1,4 +1,4 @@
-/** The model of a run that goes on: events are appended as they come. Runs in the browser. */
+/** The model of a run that has not ended: events are appended as they come. Runs in the browser. */
 import type { RunEvent } from '../../../../scenarios/faults/recording.ts';
 import { encodeEvent, encoding } from './encode.ts';
 import { makeModel, type RunModel } from './model.ts';

@@ -2,7 +2,7 @@
  * Spans: processes that are down or paused, active faults, sessions with their states; and the state of any actor at any moment.
  * Each event is seen once, after it was appended. Runs in the browser.
  */
-import { type Family, families, familyOf, processOf } from './addresses.ts';
+import { type FaultFamily, families, familyOf, processOf } from './addresses.ts';
 import type { RunModel } from './model.ts';
 
 /** `until`: the event that ends it; -1: none. */
@@ -17,7 +17,7 @@ export interface ProcessSpan extends EventSpan {
 export interface FaultSpan extends EventSpan {
   readonly id: string;
   readonly fault: string;
-  readonly family: Family;
+  readonly family: FaultFamily;
   readonly targets: readonly string[];
   readonly triggers: number[];
   /** The number of frames that it touched, and the first of them; -1: none. */
@@ -44,7 +44,7 @@ export interface Spans {
   /** Every process that an event names. */
   readonly processNames: readonly string[];
   readonly actors: readonly string[];
-  /** Family of the first fault that touched a frame, as index into families; 255: none. */
+  /** FaultFamily of the first fault that touched a frame, as index into families; 255: none. */
   readonly touched: readonly number[];
   /**
    * The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet, or its process
