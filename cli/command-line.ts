@@ -8,9 +8,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { nodesMax } from '../proto/limits.ts';
 import { builtFile, packageFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { serviceCommandTexts } from './common/service-commands.ts';
 import { nodeIdPattern } from './role-call.ts';
 import type { RoleName } from './roles.ts';
-import { serviceCommandTexts } from './service/names.ts';
 import type { Settings } from './settings/config.ts';
 import { type PlaceFlags, readEnvironment } from './settings/environment.ts';
 import { noRedis } from './start/no-redis.ts';

@@ -3,7 +3,7 @@ import { Argument, Command } from 'commander';
 import { commandNames } from './command-line.ts';
 import { exitCodes } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
-import { serviceActions } from './service/actions.ts';
+import { serviceActions } from './service/public.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 

@@ -2,11 +2,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { createClient } from '../clients/client/index.ts';
 import { exitCodes } from './common/failure.ts';
+import { type ServiceCommandName, serviceCommandTexts } from './common/service-commands.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { table } from './common/table.ts';
 import { asFailure, type TargetFlags, targetOf, withTarget } from './events/public.ts';
-import { type Action, type ActionFlags, type ActionResult, durationMs, serviceActions } from './service/actions.ts';
-import { type ServiceCommandName, serviceCommandTexts } from './service/names.ts';
+import { type Action, type ActionFlags, type ActionResult, durationMs, serviceActions } from './service/public.ts';
 
 type Flags = TargetFlags & ActionFlags & { readonly json?: boolean };
 

@@ -16,8 +16,8 @@ import type { Client, Pages } from '../../clients/client/index.ts';
 import { describe } from '../../scenarios/faults/describe.ts';
 import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
+import type { ServiceCommandName } from '../common/service-commands.ts';
 import { faultOfWords } from './fault-words.ts';
-import type { ServiceCommandName } from './names.ts';
 
 export interface RunningService {
   readonly client: Client;

@@ -15,7 +15,7 @@ import { common, isoTimeOrNull, wholeList } from './shared.ts';
 /** The delay of an action on this gateway itself, so that its answer can leave. */
 const farewellMs = 100;
 
-const NodeView = Closed(
+export const NodeView = Closed(
   {
     id: Type.String({
       description:
