@@ -39,7 +39,8 @@ export function clusterPanel(context: Context, picture: Picture, passing: { into
 function inspector(context: Context, node: SandboxNode): Node {
   const { store, perform, client, go, changed } = context;
   const { process } = node;
-  const cpu = store.figures?.processes.find(({ processes }) => processes.includes(process))?.cpu;
+  const { cpu, bytes } = store.usageOf(process);
+  const uptime = store.uptimeMs(node);
   const actions = actionsOn(node);
   const shown = actions.find(({ name }) => name === shownAction) ?? actions[0];
   const faults = faultsOn(store.faults, process);
@@ -61,10 +62,10 @@ function inspector(context: Context, node: SandboxNode): Node {
     pairs([
       ['name', process],
       ['link', node.linked === null ? '' : node.linked ? 'up' : 'down'],
-      ['up for', node.uptime_ms === null ? '' : durationInWords(node.uptime_ms)],
+      ['up for', uptime === undefined ? '' : durationInWords(uptime)],
       ['restarts', String(node.restarts)],
-      ['CPU', cpu === undefined ? '' : cpuInWords(cpu)],
-      ['memory', bytesInWords(node.resident_bytes)],
+      ['CPU', cpu === null ? '' : cpuInWords(cpu)],
+      ['memory', bytesInWords(bytes)],
       ['clock', offsetInWords(node.clock_offset_ms) || 'no offset'],
       ['pid', node.pid === null ? '' : String(node.pid)],
       ['shares its process with', node.together.filter((one) => one !== process).join(', ')],
@@ -108,18 +109,19 @@ function inOrder(nodes: readonly SandboxNode[]): readonly SandboxNode[] {
 
 function processTable(context: Context): Node {
   const { store, go, place } = context;
-  const cpuOf = (process: string) => store.figures?.processes.find(({ processes }) => processes.includes(process))?.cpu;
   const rows = inOrder(store.nodes).map((node) => {
-    const { process, state, linked, restarts, uptime_ms: uptime, resident_bytes: bytes } = node;
+    const { process, state, linked, restarts } = node;
+    const { cpu, bytes } = store.usageOf(process);
+    const uptime = store.uptimeMs(node);
     return h(
       'tr',
       { key: process, class: place.chosen === process ? 'is-chosen' : '' },
       h('th', { scope: 'row' }, button(process, { class: 'link', onClick: () => go({ chosen: process }) })),
       h('td', null, chip(state, state)),
       h('td', null, linked === null ? '–' : linked ? 'up' : 'down'),
-      h('td', { class: 'number' }, uptime === null ? '–' : durationInWords(uptime)),
+      h('td', { class: 'number' }, uptime === undefined ? '–' : durationInWords(uptime)),
       h('td', { class: 'number' }, restarts),
-      h('td', { class: 'number' }, cpuInWords(cpuOf(process))),
+      h('td', { class: 'number' }, cpuInWords(cpu)),
       h('td', { class: 'number' }, bytesInWords(bytes)),
       h('td', { class: 'number' }, offsetInWords(node.clock_offset_ms) || '–'),
       h(

@@ -81,8 +81,8 @@ function boxOf(context: Context, box: Box, node: SandboxNode): Node {
     node.state !== 'running'
       ? node.state
       : isAlone
-        ? bytesInWords(node.resident_bytes)
-        : `up ${durationInWords(node.uptime_ms ?? 0)}`,
+        ? bytesInWords(store.usageOf(process).bytes)
+        : `up ${durationInWords(store.uptimeMs(node) ?? 0)}`,
     node.restarts > 0 ? `↻ ${node.restarts}` : '',
     offset === '' ? '' : `⏱ ${offset}`,
   ].filter((fact) => fact !== '');

@@ -3,7 +3,7 @@ import type { Store } from './store.ts';
 import { h, type Node } from './ui.ts';
 import { bytesInWords, counted, cpuInWords } from './words.ts';
 
-export function figures({ figures: now, rates, sessions, faults, nodes }: Store): Node {
+export function figures({ figures: now, latency, rates, sessions, faults, nodes }: Store): Node {
   const all = [...sessions.values()];
   const open = all.filter(({ state }) => state === 'open').length;
   const failed = all.filter(({ state }) => state === 'failed').length;
@@ -13,8 +13,8 @@ export function figures({ figures: now, rates, sessions, faults, nodes }: Store)
   const bytes = now?.processes.flatMap(({ resident_bytes: own }) => (own === null ? [] : [own])) ?? [];
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const perSecond = rates.at(-1) ?? 0;
-  const ms = (value: number | null | undefined) =>
-    value === null || value === undefined ? '–' : `${value.toFixed(1)} ms`;
+  const ms = (value: number | undefined) =>
+    value === undefined ? '–' : `${value.toFixed(1)} ms`;
   return h(
     'dl',
     { class: 'figures' },
@@ -31,7 +31,7 @@ export function figures({ figures: now, rates, sessions, faults, nodes }: Store)
       `${counted(all.length, 'seen', 'seen')}, ${failed} failed`,
       '',
     ),
-    card('Ceremony, median', ms(now?.p50_ms), `p99 ${ms(now?.p99_ms)}`, ''),
+    card('Ceremony, median', ms(latency?.p50), `p99 ${ms(latency?.p99)}`, ''),
     card('CPU', known.length === 0 ? '–' : cpuInWords(sum(known)), 'of one core', ''),
     card('Memory', bytes.length === 0 ? '–' : bytesInWords(sum(bytes)), 'all processes', ''),
     card(

@@ -19,8 +19,8 @@ export interface SessionEvents {
 }
 
 const eventsMax = 10_000;
-/** Events after the last frame: its actors and faults end a little later. */
-const afterwards = 300;
+/** Events before the first frame and after the last: its actors begin a little earlier, and end a little later. */
+const beside = 200;
 
 /** `tenant`: whose session; undefined: the caller's. `belongs`: given the faults of its frames. */
 export async function sessionEvents(
@@ -35,8 +35,9 @@ export async function sessionEvents(
   const [first, last] = [positions[0], positions.at(-1)];
   if (first === undefined || last === undefined) return { seen: [], next };
   const faults = new Set(frames.events.flatMap((event) => (event.kind === 'frame' ? event.faults : [])));
-  const limit = Math.min(eventsMax, last - first + afterwards);
-  const around = await ask<Recorded>(`/v1/sandbox/recording?after=${first}&limit=${limit}`);
+  const after = Math.max(0, first - beside);
+  const limit = Math.min(eventsMax, last - after + beside);
+  const around = await ask<Recorded>(`/v1/sandbox/recording?after=${after}&limit=${limit}`);
   const found = new Map(seenOf(frames).map((seen) => [seen.position, seen] as const));
   for (const seen of seenOf(around))
     if (seen.position < next && belongs(seen.event, faults)) found.set(seen.position, seen);

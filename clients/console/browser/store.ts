@@ -25,6 +25,12 @@ export interface Store {
   /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: another tenant's. */
   readonly reads: Map<string, SandboxSession | null>;
   readonly figures: Figures | undefined;
+  /** Of the last second in which a ceremony was completed, in milliseconds. */
+  readonly latency: { readonly p50: number; readonly p99: number } | undefined;
+  /** How long a process has been up now; undefined: it is not. */
+  uptimeMs(node: SandboxNode): number | undefined;
+  /** Of the whole process that a process is in, as it was measured last. */
+  usageOf(process: string): { readonly cpu: number | null; readonly bytes: number | null };
   /** Frames a second, a figure a second, the newest last. */
   readonly rates: readonly number[];
   /** Events that the stream left out, since the page was opened. */
@@ -57,6 +63,8 @@ export function makeStore(clockMs: () => number): Store {
   const sessions = new Map<string, StreamSession>();
   const reads = new Map<string, SandboxSession | null>();
   let figures: Figures | undefined;
+  let latency: Store['latency'];
+  let nodesSeenMs = 0;
   let rates: readonly number[] = [];
   let leftOut = 0;
   let newest = { ms: 0, seenMs: clockMs() };
@@ -73,6 +81,10 @@ export function makeStore(clockMs: () => number): Store {
   const seeTime = (ms: number) => {
     if (ms >= newest.ms) newest = { ms, seenMs: clockMs() };
   };
+  // Empty: there is no recording, and nothing to read on from.
+  const seePlace = (place: string) => {
+    if (place !== '') next = place;
+  };
   const store: Store = {
     connection: { state: 'connecting' },
     get hello() {
@@ -88,6 +100,15 @@ export function makeStore(clockMs: () => number): Store {
     reads,
     get figures() {
       return figures;
+    },
+    get latency() {
+      return latency;
+    },
+    uptimeMs: ({ uptime_ms: ms }) => (ms === null ? undefined : ms + clockMs() - nodesSeenMs),
+    usageOf: (process) => {
+      const found = figures?.processes.find(({ processes }) => processes.includes(process));
+      const node = nodes.find((one) => one.process === process);
+      return { cpu: found?.cpu ?? null, bytes: found?.resident_bytes ?? node?.resident_bytes ?? null };
     },
     get rates() {
       return rates;
@@ -111,23 +132,27 @@ export function makeStore(clockMs: () => number): Store {
       }
       hello = message;
       nodes = message.processes;
+      nodesSeenMs = clockMs();
       faults = message.faults;
       addSessions(message.sessions);
       if (message.began_at !== null) seeTime(Date.now() - Date.parse(message.began_at));
       if (message.lost) store.lost = true;
-      next = message.next;
+      seePlace(message.next);
     },
     take: (batch) => {
+      if (batch.processes !== undefined) nodesSeenMs = clockMs();
       nodes = batch.processes ?? nodes;
       faults = batch.faults ?? faults;
       addSessions(batch.sessions ?? []);
       if (batch.figures !== undefined) {
         figures = batch.figures;
+        const { p50_ms: p50, p99_ms: p99 } = figures;
+        if (p50 !== null) latency = { p50, p99: p99 ?? p50 };
         rates = [...rates, (figures.frames * 1_000) / Math.max(1, figures.over_ms)].slice(-ratesMax);
       }
       for (const count of Object.values(batch.left_out)) leftOut += count ?? 0;
       if (batch.lost) store.lost = true;
-      next = batch.next;
+      seePlace(batch.next);
       const last = batch.events.at(-1);
       if (last !== undefined) seeTime(last.at_ms);
       return batch.events.map((event, index) => ({ event, position: batch.positions[index] ?? -1 }));

@@ -31,8 +31,8 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 /** Of one core. */
-export function cpuInWords(cpu: number | null | undefined): string {
-  return cpu === null || cpu === undefined ? '–' : `${(cpu * 100).toFixed(cpu < 0.0995 ? 1 : 0)} %`;
+export function cpuInWords(cpu: number | null): string {
+  return cpu === null ? '–' : `${(cpu * 100).toFixed(cpu < 0.0995 ? 1 : 0)} %`;
 }
 
 /** "node/2" → "node 2"; "cluster/2/node/1" → "node 1". */

@@ -83,7 +83,7 @@ test('frames come from the session, states and faults from what is recorded arou
   ];
   const { session, shown, loaded, asked } = opened(events, 10);
   await loaded();
-  expect(asked).toEqual(['/v1/sandbox/recording?session=s&tenant=tn', '/v1/sandbox/recording?after=1&limit=304']);
+  expect(asked).toEqual(['/v1/sandbox/recording?session=s&tenant=tn', '/v1/sandbox/recording?after=0&limit=205']);
   expect(shown()).toEqual(['0 frame partial_request', '1 state x', '4 frame partial_request', '5 state x']);
   expect(session.problem).toBe('');
 });
