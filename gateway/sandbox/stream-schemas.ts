@@ -7,6 +7,7 @@ import { FaultView } from './fault-schemas.ts';
 import { NodeView } from './node-routes.ts';
 
 const count = Type.Integer({ minimum: 0 });
+const LeftOut = Type.Optional(count);
 const Topic = OneOf(streamTopics);
 const next = Type.String({
   description: '`after` of the next request: the position after this message, also its `id`',
@@ -16,8 +17,8 @@ const lost = Type.Boolean({
 });
 const Ids = (description: string) => Type.Array(Type.Integer({ minimum: 1 }), { description });
 
-/** Newest state; a later message about the same tenant and session replaces it. */
-export const StreamSession = Closed(
+/** A later message about the same tenant and session replaces it. */
+const StreamSession = Closed(
   {
     tenant: Type.String(),
     session: Type.String(),
@@ -32,7 +33,7 @@ export const StreamSession = Closed(
     frames: Type.Integer({ minimum: 0, description: 'frames seen so far' }),
     began_ms: Type.Number({ description: 'its first frame, as `at_ms` of events' }),
     last_ms: Type.Number({ description: 'its last frame' }),
-    retained: OneOf(['all', 'some', 'none'], {
+    retained: OneOf(['all', 'some'], {
       description: 'of its frames, as `GET /v1/sandbox/recording?session=…` gives them',
     }),
   },
@@ -41,6 +42,7 @@ export const StreamSession = Closed(
 
 export const StreamHello = Closed(
   {
+    kind: Type.Literal('hello'),
     world: OneOf(['process', 'embedded'], { description: 'a cluster of processes, or a service in one process' }),
     version: Type.String({ description: 'of the service' }),
     began_at: Nullable(Type.String({ format: 'date-time', description: 'when the recording began: `at_ms` 0' })),
@@ -88,21 +90,28 @@ export const StreamFigures = Closed(
 
 export const StreamBatch = Closed(
   {
+    kind: Type.Literal('batch'),
     events: Type.Array(EventView, { description: 'oldest first' }),
     positions: Type.Array(count, { description: 'of each event, in the same order' }),
     sessions: Type.Optional(Type.Array(StreamSession, { description: 'those that changed' })),
     processes: Type.Optional(Type.Array(NodeView, { description: 'all, when one changed' })),
     faults: Type.Optional(Type.Array(FaultView, { description: 'all, when one changed' })),
     figures: Type.Optional(StreamFigures),
-    left_out: Type.Record(Type.String(), count, {
-      description:
-        'events that did not fit, by topic: those of sessions that failed, blamed a node or met a fault come first',
-    }),
+    left_out: Closed(
+      { frames: LeftOut, processes: LeftOut, faults: LeftOut, sessions: LeftOut, deliveries: LeftOut },
+      { description: 'events and sessions that did not fit, by topic' },
+    ),
     lost,
     next,
   },
   { title: 'SandboxStreamBatch' },
 );
 
+export const StreamMessage = Type.Union([StreamHello, StreamBatch], {
+  title: 'SandboxStreamMessage',
+  description: 'the `data` of a server-sent event, whose name is its `kind`',
+});
+
+export type StreamSessionValue = Static<typeof StreamSession>;
 export type StreamHelloValue = Static<typeof StreamHello>;
 export type StreamBatchValue = Static<typeof StreamBatch>;

@@ -19,6 +19,7 @@ import type { ReadyMadeKeys } from '../../gateway/signing/wallet-terms.ts';
 import { measureGateway } from '../../gateway/telemetry/gateway.ts';
 import { measureRequests } from '../../gateway/telemetry/requests.ts';
 import { measureSending } from '../../gateway/telemetry/worker.ts';
+import { defaultSharing } from '../../proto/roster.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { frameText } from '../../scenarios/faults/frame-text.ts';
@@ -38,7 +39,7 @@ import { randomnessOf } from './randomness.ts';
 import type { ServiceRecorder } from './service-recorder.ts';
 import type { StoredSandbox, StoredState } from './state-file.ts';
 import { States } from './states.ts';
-import { WorldInjector, WorldProcesses } from './world-injector.ts';
+import { WorldInjector, WorldProcesses, type WorldUsage } from './world-injector.ts';
 
 export interface EmbeddedOptions
   extends Pick<
@@ -136,7 +137,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   );
   const [only] = injectors;
   const injector = injectors.length === 1 && only !== undefined ? only : new ManyInjectors(injectors);
-  const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
+  const processes = new WorldProcesses(now, ownUsage);
   const states = new States(now, systemRandom);
   const egress = new RealEgress(recorder && ((url, note) => recorder.delivered(url, note)));
   const { tenant, schemes } = readyMade;
@@ -147,7 +148,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     record: randomOf('embedded/record')(32),
     seal: randomOf('embedded/seal')(32),
   };
-  const control = new SandboxController({ injector, processes, snapshots: states });
+  const shared = threshold ?? defaultSharing(nodes).threshold;
+  const each = injectors.map((_, index) => ({ number: index + firstCluster, threshold: shared, nodes }));
+  const about = { world: 'embedded', clusters: each } as const;
+  const control = new SandboxController({ injector, processes, snapshots: states, about });
   let doors: ApiServers | undefined;
   const world = new CustodyWorld({
     ...{ time, randomOf, clusters, nodes, secrets, logOf, rateLimits },
@@ -268,6 +272,11 @@ function fewWords(nowMs: () => number): (envelope: WireEnvelope) => string {
     left -= 1;
     return frameText(envelope);
   };
+}
+
+function ownUsage(): ReturnType<WorldUsage> {
+  const { user, system } = process.cpuUsage();
+  return { residentBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1_000 };
 }
 
 function reasonOf(error: unknown): string {
