@@ -1,9 +1,9 @@
 /** The list of ceremonies; one that is chosen shows why it is as it is, its receipt, and its diagram (session-view.ts). */
+import type { SandboxStreamSession } from '../../client/generated-api.ts';
 import { makeKey, sign } from './actions.ts';
 import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
 import type { Context } from './context.ts';
 import { textIn } from './dom.ts';
-import type { StreamSession } from './messages.ts';
 import type { VNode } from './preact.mjs';
 import type { SessionReads } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
@@ -87,7 +87,7 @@ function showAll({ go, changed }: Context): void {
   changed();
 }
 
-function row({ store, go }: Context, seen: StreamSession): VNode {
+function row({ store, go }: Context, seen: SandboxStreamSession): VNode {
   const read = store.reads.get(keyOf(seen));
   const [words, kind] = stateOf(seen, read);
   const nodes = nodesOf(seen, read);

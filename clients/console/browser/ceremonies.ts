@@ -1,6 +1,5 @@
 /** Which sessions the list shows, and in which words. Pure. */
-import type { SandboxSession } from '../../client/generated-api.ts';
-import type { StreamSession } from './messages.ts';
+import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
 import { keyOf, type Store } from './store.ts';
 
 export const states = ['all', 'open', 'completed', 'failed', 'faulty'] as const;
@@ -8,7 +7,11 @@ export const states = ['all', 'open', 'completed', 'failed', 'faulty'] as const;
 export type StateFilter = (typeof states)[number];
 
 /** The newest first. `words`: parts of ids, tenants, reasons, faults or `node 2`. */
-export function listed(store: Pick<Store, 'sessions'>, words: string, state: StateFilter): readonly StreamSession[] {
+export function listed(
+  store: Pick<Store, 'sessions'>,
+  words: string,
+  state: StateFilter,
+): readonly SandboxStreamSession[] {
   const wanted = words
     .toLowerCase()
     .split(/\s+/)
@@ -22,14 +25,14 @@ export function listed(store: Pick<Store, 'sessions'>, words: string, state: Sta
 export function sessionOf(
   { sessions, reads }: Pick<Store, 'sessions' | 'reads'>,
   id: string,
-): StreamSession | undefined {
+): SandboxStreamSession | undefined {
   const found = [...sessions.values()].filter(({ session }) => session === id);
   return found.find((session) => reads.get(keyOf(session)) !== null) ?? found.at(-1);
 }
 
 /** The state in a word, and the colour of it. */
 export function stateOf(
-  seen: StreamSession | undefined,
+  seen: SandboxStreamSession | undefined,
   read: SandboxSession | null | undefined,
 ): readonly [string, string] {
   switch (read?.state) {
@@ -48,9 +51,9 @@ export function stateOf(
   }
 }
 
-/** Every node of the session, with what became of it. */
+/** Every node of the session, with its part in it. */
 export function nodesOf(
-  seen: StreamSession | undefined,
+  seen: SandboxStreamSession | undefined,
   read: SandboxSession | null | undefined,
 ): readonly { readonly node: number; readonly role: 'signed' | 'holds a share' | 'took part' | 'blamed' }[] {
   const culprits = read?.culprits ?? seen?.culprits ?? [];
@@ -77,13 +80,13 @@ export function nodesOf(
     }));
 }
 
-function matches(session: StreamSession, filter: StateFilter): boolean {
+function matches(session: SandboxStreamSession, filter: StateFilter): boolean {
   if (filter === 'all') return true;
   if (filter === 'faulty') return session.faults.length + session.culprits.length > 0;
   return session.state === filter;
 }
 
-function textOf({ session, tenant, kind, reason_code: reason, faults, culprits }: StreamSession): string {
+function textOf({ session, tenant, kind, reason_code: reason, faults, culprits }: SandboxStreamSession): string {
   return [session, tenant, kind, reason ?? '', ...faults, ...culprits.map((node) => `node ${node}`)]
     .join(' ')
     .toLowerCase();

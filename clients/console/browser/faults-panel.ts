@@ -1,5 +1,5 @@
 /** The faults of the sandbox: a form to arm one, made from the vocabulary; those that are armed; those that ended, and what they did. */
-import type { CreateSandboxFault, SandboxFault } from '../../client/generated-api.ts';
+import type { CreateSandboxFault, SandboxFault, SandboxStreamSession } from '../../client/generated-api.ts';
 import { familyOf } from '../../report/html/browser/addresses.ts';
 import { type Action, removeFault, resetFaults } from './actions.ts';
 import { operationCall } from './call.ts';
@@ -7,7 +7,6 @@ import { callBox } from './call-box.ts';
 import type { Context, Words } from './context.ts';
 import { textIn } from './dom.ts';
 import { type FaultField, faultBody, fieldsOf, isCommon } from './fault-form.ts';
-import type { StreamSession } from './messages.ts';
 import { button, chip, h, type Node } from './ui.ts';
 import { counted, durationInWords } from './words.ts';
 
@@ -130,7 +129,7 @@ function item(context: Context, fault: SandboxFault): Node {
   );
 }
 
-function touchedLink({ session, state }: StreamSession, fault: string, go: Context['go']): Node {
+function touchedLink({ session, state }: SandboxStreamSession, fault: string, go: Context['go']): Node {
   return button(session, {
     class: `link id ${state}`,
     title: `its frames, with ${fault}`,

@@ -13,8 +13,7 @@ export function figures({ figures: now, latency, rates, sessions, faults, nodes 
   const bytes = now?.processes.flatMap(({ resident_bytes: own }) => (own === null ? [] : [own])) ?? [];
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const perSecond = rates.at(-1) ?? 0;
-  const ms = (value: number | undefined) =>
-    value === undefined ? '–' : `${value.toFixed(1)} ms`;
+  const ms = (value: number | undefined) => (value === undefined ? '–' : `${value.toFixed(1)} ms`);
   return h(
     'dl',
     { class: 'figures' },

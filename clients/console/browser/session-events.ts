@@ -2,14 +2,10 @@
  * The events of a session from the recording: its frames, which are retained for longest, and around them what the recording still
  * has of its actors, of the faults that touched it, and of processes.
  */
-import type { SandboxEvent } from '../../client/generated-api.ts';
+import type { SandboxEvent, SandboxRecording } from '../../client/generated-api.ts';
 import type { Seen } from './store.ts';
 
-interface Recorded {
-  readonly events: readonly SandboxEvent[];
-  readonly positions: readonly number[];
-  readonly next: number;
-}
+type Recorded = Pick<SandboxRecording, 'events' | 'positions' | 'next'>;
 
 export interface SessionEvents {
   /** In order of their positions. */

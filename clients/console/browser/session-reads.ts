@@ -2,14 +2,14 @@
  * Reads sessions of the page's tenant by GET /v1/sandbox/sessions/:id when they are shown: signers, culprits, receipt. Two at a
  * time, the newest first, and again when the stream says that one changed. No rate limit counts these reads. Runs in the browser.
  */
+import type { SandboxStreamSession } from '../../client/generated-api.ts';
 import type { Client } from '../../client/index.ts';
 import { ApiError } from '../../client/index.ts';
-import type { StreamSession } from './messages.ts';
 import { keyOf, type Store } from './store.ts';
 
 export interface SessionReads {
   /** These are on the screen, the most important first. */
-  want(sessions: readonly StreamSession[]): void;
+  want(sessions: readonly SandboxStreamSession[]): void;
 }
 
 const atOnceMax = 2;
@@ -21,9 +21,9 @@ export function sessionReads(client: Pick<Client, 'sandbox'>, store: Store, chan
   const readAt = new Map<string, string>();
   /** Sessions of a tenant that this token does not see, until it has seen one. */
   const unseen = new Map<string, number>();
-  let wanted: readonly StreamSession[] = [];
+  let wanted: readonly SandboxStreamSession[] = [];
   let reading = 0;
-  const versionOf = ({ state, attempt, reason_code: reason, culprits }: StreamSession) =>
+  const versionOf = ({ state, attempt, reason_code: reason, culprits }: SandboxStreamSession) =>
     `${state} ${attempt} ${reason} ${culprits}`;
 
   const next = (): void => {

@@ -1,5 +1,5 @@
 /** One ceremony: why it is as it is, its receipt, and its sequence diagram, which grows while it runs; the same as a table. */
-import type { SandboxSession } from '../../client/generated-api.ts';
+import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
 import { resumeSession } from './actions.ts';
 import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
@@ -7,7 +7,6 @@ import { nodesOf, stateOf } from './ceremonies.ts';
 import { nodeMarks } from './ceremonies-panel.ts';
 import type { Context } from './context.ts';
 import { textIn } from './dom.ts';
-import type { StreamSession } from './messages.ts';
 import type { OpenSession } from './open-session.ts';
 import { keyOf } from './store.ts';
 import { button, chip, h, type Node, pairs, table } from './ui.ts';
@@ -16,13 +15,18 @@ import { counted, durationInWords } from './words.ts';
 
 export interface SessionViews {
   /** The session that is open, with its events. */
-  open(id: string, seen: StreamSession | undefined): OpenSession;
+  open(id: string, seen: SandboxStreamSession | undefined): OpenSession;
 }
 
 let asTable = false;
 const rowsMax = 500;
 
-export function sessionView(context: Context, views: SessionViews, id: string, seen: StreamSession | undefined): Node {
+export function sessionView(
+  context: Context,
+  views: SessionViews,
+  id: string,
+  seen: SandboxStreamSession | undefined,
+): Node {
   const { store, go, words } = context;
   const open = views.open(id, seen);
   const read = (seen && store.reads.get(keyOf(seen))) ?? open.read;
@@ -118,7 +122,7 @@ function showAsTable({ changed }: Context, to: boolean): void {
   changed();
 }
 
-function receipt(seen: StreamSession | undefined, read: SandboxSession | null | undefined): Node {
+function receipt(seen: SandboxStreamSession | undefined, read: SandboxSession | null | undefined): Node {
   return pairs(
     [
       ['what', (read?.kind ?? seen?.kind) === 'dkg' ? 'key generation' : 'signature'],
@@ -140,7 +144,7 @@ function receipt(seen: StreamSession | undefined, read: SandboxSession | null | 
   );
 }
 
-function note(open: OpenSession, seen: StreamSession | undefined): Node {
+function note(open: OpenSession, seen: SandboxStreamSession | undefined): Node {
   if (open.problem !== '') return h('p', { class: 'quiet' }, open.problem);
   if (open.isLoading || open.live.model.count > 0) return null;
   const words =

@@ -1,6 +1,14 @@
 /** What the page knows of the cluster: the newest state of everything, from the messages of the stream. Runs in the browser. */
-import type { SandboxEvent, SandboxFault, SandboxNode, SandboxSession } from '../../client/generated-api.ts';
-import type { Batch, Figures, Hello, StreamSession } from './messages.ts';
+import type {
+  SandboxEvent,
+  SandboxFault,
+  SandboxFigures,
+  SandboxNode,
+  SandboxSession,
+  SandboxStreamBatch,
+  SandboxStreamHello,
+  SandboxStreamSession,
+} from '../../client/generated-api.ts';
 
 export type Connection =
   | { readonly state: 'connecting' | 'live' }
@@ -17,14 +25,14 @@ export interface Seen {
 
 export interface Store {
   connection: Connection;
-  readonly hello: Hello | undefined;
+  readonly hello: SandboxStreamHello | undefined;
   readonly nodes: readonly SandboxNode[];
   readonly faults: readonly SandboxFault[];
   /** By `keyOf`, in order of their beginning. */
-  readonly sessions: ReadonlyMap<string, StreamSession>;
+  readonly sessions: ReadonlyMap<string, SandboxStreamSession>;
   /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: another tenant's. */
   readonly reads: Map<string, SandboxSession | null>;
-  readonly figures: Figures | undefined;
+  readonly figures: SandboxFigures | undefined;
   /** Of the last second in which a ceremony was completed, in milliseconds. */
   readonly latency: { readonly p50: number; readonly p99: number } | undefined;
   /** How long a process has been up now; undefined: it is not. */
@@ -39,11 +47,11 @@ export interface Store {
   lost: boolean;
   /** The newest time of an event, in the recording's milliseconds, and when the page saw it. */
   readonly newestMs: number;
-  /** Where the stream goes on; undefined: from now on. */
+  /** Where the stream continues; undefined: from now on. */
   readonly next: string | undefined;
-  greet(hello: Hello): void;
+  greet(hello: SandboxStreamHello): void;
   /** Gives the events with their positions. */
-  take(batch: Batch): readonly Seen[];
+  take(batch: SandboxStreamBatch): readonly Seen[];
   /** The present time of the recording's clock. */
   nowMs(): number;
 }
@@ -51,18 +59,18 @@ export interface Store {
 const sessionsMax = 2_000;
 const ratesMax = 60;
 
-export function keyOf({ tenant, session }: Pick<StreamSession, 'tenant' | 'session'>): string {
+export function keyOf({ tenant, session }: Pick<SandboxStreamSession, 'tenant' | 'session'>): string {
   return `${tenant}/${session}`;
 }
 
 /** `clockMs`: the page's clock, which never jumps. */
 export function makeStore(clockMs: () => number): Store {
-  let hello: Hello | undefined;
+  let hello: SandboxStreamHello | undefined;
   let nodes: readonly SandboxNode[] = [];
   let faults: readonly SandboxFault[] = [];
-  const sessions = new Map<string, StreamSession>();
+  const sessions = new Map<string, SandboxStreamSession>();
   const reads = new Map<string, SandboxSession | null>();
-  let figures: Figures | undefined;
+  let figures: SandboxFigures | undefined;
   let latency: Store['latency'];
   let nodesSeenMs = 0;
   let rates: readonly number[] = [];
@@ -70,7 +78,7 @@ export function makeStore(clockMs: () => number): Store {
   let newest = { ms: 0, seenMs: clockMs() };
   let next: string | undefined;
 
-  const addSessions = (more: readonly StreamSession[]) => {
+  const addSessions = (more: readonly SandboxStreamSession[]) => {
     for (const session of more) sessions.set(keyOf(session), session);
     for (const key of sessions.keys()) {
       if (sessions.size <= sessionsMax) break;

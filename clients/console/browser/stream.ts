@@ -2,8 +2,8 @@
  * Reads GET /v1/sandbox/stream with the token in its header, and reads on from its position when the connection breaks. Runs in
  * the browser.
  */
+import type { SandboxStreamBatch, SandboxStreamHello } from '../../client/generated-api.ts';
 import { EventParser } from '../../client/server-sent-events.ts';
-import type { Batch, Hello } from './messages.ts';
 import type { Connection } from './store.ts';
 
 export interface StreamPorts {
@@ -16,8 +16,8 @@ export interface StreamReader {
   token(): string;
   /** Where to begin; undefined: now. */
   next(): string | undefined;
-  greet(hello: Hello): void;
-  take(batch: Batch): void;
+  greet(hello: SandboxStreamHello): void;
+  take(batch: SandboxStreamBatch): void;
   connected(connection: Connection): void;
 }
 
@@ -82,7 +82,7 @@ async function readOnce(
     {
       headers: { authorization: `Bearer ${reader.token()}`, accept: 'text/event-stream' },
       signal: scope.signal,
-      },
+    },
   );
   if (!response.ok || response.body === null) throw await refusalOf(response);
   const body = response.body.getReader();
@@ -100,7 +100,7 @@ async function readOnce(
       if (done) return;
       for (const { data } of parser.push(decoder.decode(value, { stream: true }))) {
         if (data === undefined) continue;
-        const message = JSON.parse(data) as Hello | Batch;
+        const message = JSON.parse(data) as SandboxStreamHello | SandboxStreamBatch;
         if (message.kind === 'hello') {
           opened();
           reader.greet(message);

@@ -1,6 +1,5 @@
 /** Why a session is as it is, in one sentence: what, who, which fault, and what to do. */
-import type { SandboxFault, SandboxSession } from '../../client/generated-api.ts';
-import type { StreamSession } from './messages.ts';
+import type { SandboxFault, SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
 
 export interface Reason {
   readonly text: string;
@@ -18,7 +17,7 @@ const remedies: Readonly<Record<Reason['helps'], string>> = {
 
 /** Empty: all is well. `read`: undefined where the session is another tenant's, or was not read yet. */
 export function whyOf(
-  seen: StreamSession,
+  seen: SandboxStreamSession,
   read: SandboxSession | undefined,
   faults: readonly SandboxFault[],
   reasons: Reasons,

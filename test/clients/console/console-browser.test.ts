@@ -73,6 +73,11 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       expect(drawn.sort()).toEqual([...names].sort());
       expect((await page.locator('tbody th').allTextContents()).sort()).toEqual([...names].sort());
 
+      // Frames that pass are seen.
+      const moving = page.waitForSelector('.frame:not(.idle)');
+      await signature(running, 'sandbox-secp256k1', Buffer.alloc(32, 5), 'frames that pass');
+      await moving;
+
       await chips(page, 'node/3').focus();
       await page.keyboard.press('Enter');
       expect(await hash(page)).toBe('#/cluster/node%2F3');

@@ -1,11 +1,10 @@
 /** What the console computes without a browser: calls as text, its address, the form of a fault, the picture, sentences. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SandboxFault, SandboxNode, SandboxSession } from '../../../clients/client/index.ts';
+import type { SandboxFault, SandboxNode, SandboxSession, SandboxStreamSession } from '../../../clients/client/index.ts';
 import { actionsOn, makeKey, sign } from '../../../clients/console/browser/actions.ts';
 import { curlOf, literal, operationCall, programOf, quoted } from '../../../clients/console/browser/call.ts';
 import { listed, nodesOf, stateOf } from '../../../clients/console/browser/ceremonies.ts';
-import type { StreamSession } from '../../../clients/console/browser/messages.ts';
 import { curveOf, pictureOf, pointAt } from '../../../clients/console/browser/picture.ts';
 import { firstPlace, fragmentOf, panels, placeOf } from '../../../clients/console/browser/place.ts';
 import { whyOf } from '../../../clients/console/browser/why.ts';
@@ -166,7 +165,7 @@ describe('the picture', () => {
   });
 });
 
-const seen = (more: Partial<StreamSession> = {}): StreamSession => ({
+const seen = (more: Partial<SandboxStreamSession> = {}): SandboxStreamSession => ({
   ...{ tenant: 'tn_1', session: 'sig_1', kind: 'signing', cluster: 1, state: 'open', reason_code: null },
   ...{ attempt: 1, nodes: [1, 2, 3], culprits: [], faults: [], frames: 4, began_ms: 5, last_ms: 9, retained: 'all' },
   ...more,
@@ -243,7 +242,7 @@ describe('the list of ceremonies', () => {
     expect(found('nothing', 'all')).toEqual([]);
   });
 
-  test('says what became of each node', () => {
+  test('says which part each node had', () => {
     const read = { kind: 'signing', signers: [1, 3], culprits: [2], participants: [] } as unknown as SandboxSession;
     expect(nodesOf(seen({ nodes: [1, 2, 3, 4] }), read).map(({ node: id, role }) => `${id} ${role}`)).toEqual([
       '1 signed',

@@ -1,17 +1,18 @@
 /** What the console knows from the stream, how it reads on, and what it says of a connection that breaks. */
+
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Batch, Hello, StreamSession } from '../../../clients/console/browser/messages.ts';
+import type { SandboxStreamBatch, SandboxStreamHello, SandboxStreamSession } from '../../../clients/client/index.ts';
 import { type Connection, makeStore } from '../../../clients/console/browser/store.ts';
 import { followStream } from '../../../clients/console/browser/stream.ts';
 import { until } from '../../support/until.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
-const session = (id: string, more: Partial<StreamSession> = {}): StreamSession => ({
+const session = (id: string, more: Partial<SandboxStreamSession> = {}): SandboxStreamSession => ({
   ...{ tenant: 'tn_1', session: id, kind: 'signing', cluster: 1, state: 'open', reason_code: null },
   ...{ attempt: 1, nodes: [], culprits: [], faults: [], frames: 1, began_ms: 1, last_ms: 2, retained: 'all' },
   ...more,
 });
-const hello = (next: string, more: Partial<Hello> = {}): Hello => ({
+const hello = (next: string, more: Partial<SandboxStreamHello> = {}): SandboxStreamHello => ({
   ...{
     kind: 'hello',
     world: 'embedded',
@@ -25,7 +26,7 @@ const hello = (next: string, more: Partial<Hello> = {}): Hello => ({
   ...{ missing: [], lost: false, next },
   ...more,
 });
-const batch = (next: string, more: Partial<Batch> = {}): Batch => ({
+const batch = (next: string, more: Partial<SandboxStreamBatch> = {}): SandboxStreamBatch => ({
   ...{ kind: 'batch', events: [], positions: [], left_out: {}, lost: false, next },
   ...more,
 });
@@ -71,7 +72,7 @@ describe('the store', () => {
     expect(store.lost).toBe(true);
   });
 
-  test('holds 2,000 sessions, and lets the oldest go', () => {
+  test('holds 2,000 sessions, and drops the oldest', () => {
     const store = makeStore(() => 0);
     store.greet(hello('1', { sessions: Array.from({ length: 2_500 }, (_, index) => session(`s${index}`)) }));
     expect([store.sessions.size, store.sessions.has('tn_1/s499'), store.sessions.has('tn_1/s500')]).toEqual([
@@ -131,7 +132,7 @@ describe('the stream', () => {
     );
     return { timers, asked, states, store };
   }
-  const told = (...messages: readonly (Hello | Batch)[]) =>
+  const told = (...messages: readonly (SandboxStreamHello | SandboxStreamBatch)[]) =>
     messages.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
 
   test('is read on from its position, with the token in the header alone', async () => {
