@@ -4,7 +4,7 @@ import type { Client } from '../../client/index.ts';
 import { type Call, literal, operationCall, requestOf } from './call.ts';
 import { nameInWords } from './words.ts';
 
-export interface Action {
+export interface ConsoleAction {
   readonly name: string;
   readonly call: Call;
   readonly isHarmful?: boolean;
@@ -14,37 +14,37 @@ export interface Action {
 const partitionMs = 10_000;
 
 /** What the sandbox can do to a process now. */
-export function actionsOn({ id, process, state }: SandboxNode): readonly Action[] {
+export function actionsOn({ id, process, state }: SandboxNode): readonly ConsoleAction[] {
   const name = nameInWords(process);
   const fault = { fault: 'partition', target: process, for_ms: partitionMs } as const;
-  const crash: Action = {
+  const crash: ConsoleAction = {
     name: 'Crash',
     isHarmful: true,
     call: operationCall(`Crash ${name}`, ['sandbox', 'crashNode'], [id], { restart_after_ms: 3_000 }),
     send: (client) => client.sandbox.crashNode(id, { restart_after_ms: 3_000 }),
   };
-  const stop: Action = {
+  const stop: ConsoleAction = {
     name: 'Stop',
     isHarmful: true,
     call: operationCall(`Stop ${name}`, ['sandbox', 'crashNode'], [id], { restart_after_ms: null }),
     send: (client) => client.sandbox.crashNode(id, { restart_after_ms: null }),
   };
-  const pause: Action = {
+  const pause: ConsoleAction = {
     name: 'Pause',
     call: operationCall(`Pause ${name}`, ['sandbox', 'pauseNode'], [id]),
     send: (client) => client.sandbox.pauseNode(id),
   };
-  const resume: Action = {
+  const resume: ConsoleAction = {
     name: 'Resume',
     call: operationCall(`Resume ${name}`, ['sandbox', 'resumeNode'], [id]),
     send: (client) => client.sandbox.resumeNode(id),
   };
-  const restart: Action = {
+  const restart: ConsoleAction = {
     name: state === 'down' ? 'Start' : 'Restart',
     call: operationCall(`${state === 'down' ? 'Start' : 'Restart'} ${name}`, ['sandbox', 'restartNode'], [id]),
     send: (client) => client.sandbox.restartNode(id),
   };
-  const partition: Action = {
+  const partition: ConsoleAction = {
     name: `Partition for ${partitionMs / 1_000} s`,
     isHarmful: true,
     call: operationCall(`Partition ${name}`, ['sandbox', 'createFault'], [], fault),
@@ -58,7 +58,7 @@ export function actionsOn({ id, process, state }: SandboxNode): readonly Action[
   return [crash, stop, pause, restart, ...(hasLinks ? [partition] : [])];
 }
 
-export function removeFault(id: string): Action {
+export function removeFault(id: string): ConsoleAction {
   return {
     name: 'Remove',
     call: operationCall(`Remove the fault ${id}`, ['sandbox', 'deleteFault'], [id]),
@@ -66,14 +66,14 @@ export function removeFault(id: string): Action {
   };
 }
 
-export const resetFaults: Action = {
+export const resetFaults: ConsoleAction = {
   name: 'Remove all',
   call: operationCall('Remove all faults', ['sandbox', 'resetFaults']),
   send: (client) => client.sandbox.resetFaults(),
 };
 
 /** A key of three of five nodes, or of fewer where there are fewer. */
-export function makeKey(keyId: string, nodes: number): Action {
+export function makeKey(keyId: string, nodes: number): ConsoleAction {
   const totalNodes = Math.min(5, nodes);
   const threshold = Math.min(3, totalNodes);
   const body = { session_id: keyId, threshold, total_nodes: totalNodes, derivation: { curve: 'secp256k1' } };
@@ -92,7 +92,7 @@ export function makeKey(keyId: string, nodes: number): Action {
 }
 
 /** `message`: the digest of what is signed, in base64. */
-export function sign(keyId: string, intentId: string, message: string): Action {
+export function sign(keyId: string, intentId: string, message: string): ConsoleAction {
   const body = { transaction_intent_id: intentId, wallet_id: keyId, message_hash: message };
   return {
     name: 'Sign',
@@ -111,7 +111,7 @@ export function sign(keyId: string, intentId: string, message: string): Action {
 }
 
 /** Continues a paused session of the caller's: a fresh attempt of a key generation, or of a signature. */
-export function resumeSession(kind: 'dkg' | 'signing', sessionId: string, token: string): Action {
+export function resumeSession(kind: 'dkg' | 'signing', sessionId: string, token: string): ConsoleAction {
   const step = kind === 'dkg' ? 'exchangeDkgShares' : 'submitSignatureShare';
   const body = kind === 'dkg' ? { session_id: sessionId } : { signing_session_id: sessionId };
   const shown = { session_id: sessionId, resume_token: '<resume_token of GET /v1/sandbox/sessions/:id>' };

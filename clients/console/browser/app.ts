@@ -3,8 +3,8 @@ import { ApiError, createClient } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
 import { ceremoniesPanel } from './ceremonies-panel.ts';
 import { clusterPanel } from './cluster-panel.ts';
-import type { Context, Made, Words } from './context.ts';
-import type { Page } from './dom.ts';
+import type { ConsoleContext, Made, Words } from './context.ts';
+import type { ConsoleBrowser } from './dom.ts';
 import { faultsPanel } from './faults-panel.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import { makePassing } from './passing.ts';
@@ -22,7 +22,7 @@ import type { Node } from './ui.ts';
 const tokenKey = 'signmesh-token';
 const madeMax = 20;
 
-export function startConsole(page: Page): void {
+export function startConsole(page: ConsoleBrowser): void {
   const { document, sessionStorage } = page;
   const meta = (name: string) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
   const root = document.getElementById('console')!;
@@ -49,7 +49,7 @@ export function startConsole(page: Page): void {
     });
   };
   let reads = sessionReads(client, store, changed);
-  const go: Context['go'] = (to) => {
+  const go: ConsoleContext['go'] = (to) => {
     const before = place;
     place = to.panel === undefined || to.panel === place.panel ? { ...place, ...to } : { ...firstPlace, ...to };
     // A search is no step to go back to.
@@ -63,7 +63,7 @@ export function startConsole(page: Page): void {
     said = text;
     changed();
   };
-  const perform: Context['perform'] = async (call, send) => {
+  const perform: ConsoleContext['perform'] = async (call, send) => {
     const entry: Made = { call, outcome: undefined };
     made = [...made, entry].slice(-madeMax);
     changed();
@@ -147,7 +147,7 @@ export function startConsole(page: Page): void {
     );
   };
 
-  const panelOf = (context: Context): Node => {
+  const panelOf = (context: ConsoleContext): Node => {
     if (store.hello === undefined) return null;
     if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
     return place.panel === 'faults' ? faultsPanel(context) : clusterPanel(context, picture, passing);
@@ -164,7 +164,7 @@ export function startConsole(page: Page): void {
     if (pictured !== store.nodes) picture = pictureOf(store.nodes);
     pictured = store.nodes;
     if (place.panel !== 'ceremonies' || place.chosen === '') open = undefined;
-    const context: Context = { page, store, client, place, words, made, go, perform, changed, announce };
+    const context: ConsoleContext = { page, store, client, place, words, made, go, perform, changed, announce };
     const { connection } = store;
     const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);
     document.title = `${panelNames[place.panel]} · signmesh`;

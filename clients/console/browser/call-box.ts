@@ -1,6 +1,6 @@
 /** A call as a shell and a program would make it, to read and to copy; and the last call that the page made. */
 import { type Call, curlOf, programOf } from './call.ts';
-import type { Context } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { button, h, type Node } from './ui.ts';
 
 /** How calls are shown: one choice for the whole page. */
@@ -10,7 +10,7 @@ export function textOf(call: Call, origin: string): string {
   return language === 'curl' ? call.requests.map((one) => curlOf(one, origin)).join('\n\n') : programOf(call, origin);
 }
 
-export function callBox(context: Context, call: Call): Node {
+export function callBox(context: ConsoleContext, call: Call): Node {
   const { page, changed } = context;
   const text = textOf(call, page.location.origin);
   const choice = (name: typeof language, words: string) =>
@@ -43,7 +43,7 @@ export function callBox(context: Context, call: Call): Node {
   );
 }
 
-export function lastCall(context: Context): Node {
+export function lastCall(context: ConsoleContext): Node {
   const last = context.made.at(-1);
   if (last === undefined) return null;
   const { call, outcome } = last;
@@ -63,7 +63,7 @@ export function lastCall(context: Context): Node {
   );
 }
 
-function copy({ page, announce }: Context, text: string): void {
+function copy({ page, announce }: ConsoleContext, text: string): void {
   const { clipboard } = page.navigator;
   if (clipboard === undefined) announce('This browser does not let the page copy: select the text');
   else

@@ -2,10 +2,10 @@
 import type { SandboxStreamSession } from '../../client/generated-api.ts';
 import { makeKey, sign } from './actions.ts';
 import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
-import type { Context } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import type { VNode } from './preact.mjs';
-import type { SessionReads } from './session-reads.ts';
+import type { SessionReader } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
 import { keyOf } from './store.ts';
 import { button, chip, h, type Node, table } from './ui.ts';
@@ -17,7 +17,7 @@ let filter: StateFilter = 'all';
 let ownKey = '';
 let busy = false;
 
-export function ceremoniesPanel(context: Context, reads: SessionReads, views: SessionViews): Node {
+export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, views: SessionViews): Node {
   const { store, place, go, changed } = context;
   if (place.chosen !== '') return sessionView(context, views, place.chosen, sessionOf(store, place.chosen));
   if (store.sessions.size === 0) return h('div', { class: 'panel' }, emptyState(context));
@@ -81,13 +81,13 @@ export function ceremoniesPanel(context: Context, reads: SessionReads, views: Se
   );
 }
 
-function showAll({ go, changed }: Context): void {
+function showAll({ go, changed }: ConsoleContext): void {
   filter = 'all';
   go({ words: '' });
   changed();
 }
 
-function row({ store, go }: Context, seen: SandboxStreamSession): VNode {
+function row({ store, go }: ConsoleContext, seen: SandboxStreamSession): VNode {
   const read = store.reads.get(keyOf(seen));
   const [words, kind] = stateOf(seen, read);
   const nodes = nodesOf(seen, read);
@@ -132,7 +132,7 @@ export function nodeMarks(nodes: ReturnType<typeof nodesOf>): Node {
   );
 }
 
-function emptyState(context: Context): Node {
+function emptyState(context: ConsoleContext): Node {
   return h(
     'div',
     { class: 'empty' },
@@ -164,7 +164,7 @@ function emptyState(context: Context): Node {
 }
 
 /** A first ceremony by one click: a key, and a signature with it. */
-function tryButtons(context: Context): Node {
+function tryButtons(context: ConsoleContext): Node {
   const { client, perform, store, page, changed, go } = context;
   const name = () => Math.floor(page.performance.now() * 1_000).toString(36) + Date.now().toString(36);
   const digest = () => page.btoa(String.fromCharCode(...page.crypto.getRandomValues(new Uint8Array(32))));

@@ -1,6 +1,6 @@
 /** Which sessions the list shows, and in which words. Pure. */
 import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
-import { keyOf, type Store } from './store.ts';
+import { type ConsoleStore, keyOf } from './store.ts';
 
 export const states = ['all', 'open', 'completed', 'failed', 'faulty'] as const;
 /** `faulty`: a fault touched it, or it blames a node. */
@@ -8,7 +8,7 @@ export type StateFilter = (typeof states)[number];
 
 /** The newest first. `words`: parts of ids, tenants, reasons, faults or `node 2`. */
 export function listed(
-  store: Pick<Store, 'sessions'>,
+  store: Pick<ConsoleStore, 'sessions'>,
   words: string,
   state: StateFilter,
 ): readonly SandboxStreamSession[] {
@@ -23,7 +23,7 @@ export function listed(
 
 /** The newest session of that id; a deep link names no tenant. */
 export function sessionOf(
-  { sessions, reads }: Pick<Store, 'sessions' | 'reads'>,
+  { sessions, reads }: Pick<ConsoleStore, 'sessions' | 'reads'>,
   id: string,
 ): SandboxStreamSession | undefined {
   const found = [...sessions.values()].filter(({ session }) => session === id);

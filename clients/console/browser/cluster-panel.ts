@@ -1,9 +1,9 @@
 /** The cluster as a living picture, and as a table; a process that is chosen shows what it does and what can be done to it. */
 import type { SandboxNode } from '../../client/generated-api.ts';
-import { type Action, actionsOn } from './actions.ts';
+import { actionsOn, type ConsoleAction } from './actions.ts';
 import { callBox } from './call-box.ts';
 import { drawn, faultsOn } from './cluster-picture.ts';
-import type { Context } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import type { Svg } from './dom.ts';
 import { figures } from './figures.ts';
 import type { Picture } from './picture.ts';
@@ -13,7 +13,11 @@ import { bytesInWords, cpuInWords, durationInWords, nameInWords, offsetInWords }
 /** The action whose call is shown. */
 let shownAction = '';
 
-export function clusterPanel(context: Context, picture: Picture, passing: { into(group: Svg | null): void }): Node {
+export function clusterPanel(
+  context: ConsoleContext,
+  picture: Picture,
+  passing: { into(group: Svg | null): void },
+): Node {
   const { store, place } = context;
   const chosen = store.nodes.find(({ process }) => process === place.chosen);
   return h(
@@ -36,7 +40,7 @@ export function clusterPanel(context: Context, picture: Picture, passing: { into
   );
 }
 
-function inspector(context: Context, node: SandboxNode): Node {
+function inspector(context: ConsoleContext, node: SandboxNode): Node {
   const { store, perform, client, go, changed } = context;
   const { process } = node;
   const { cpu, bytes } = store.usageOf(process);
@@ -44,7 +48,7 @@ function inspector(context: Context, node: SandboxNode): Node {
   const actions = actionsOn(node);
   const shown = actions.find(({ name }) => name === shownAction) ?? actions[0];
   const faults = faultsOn(store.faults, process);
-  const show = (action: Action) => () => {
+  const show = (action: ConsoleAction) => () => {
     if (shownAction === action.name) return;
     shownAction = action.name;
     changed();
@@ -107,7 +111,7 @@ function inOrder(nodes: readonly SandboxNode[]): readonly SandboxNode[] {
   return [...nodes].sort((a, b) => rank(a) - rank(b) || (a.cluster ?? 0) - (b.cluster ?? 0) || number(a) - number(b));
 }
 
-function processTable(context: Context): Node {
+function processTable(context: ConsoleContext): Node {
   const { store, go, place } = context;
   const rows = inOrder(store.nodes).map((node) => {
     const { process, state, linked, restarts } = node;

@@ -1,9 +1,9 @@
 /** The cluster drawn: processes as boxes that are buttons, their links, and what is wrong with them. */
 import type { SandboxFault, SandboxNode } from '../../client/generated-api.ts';
 import { familyOf } from '../../report/html/browser/addresses.ts';
-import type { Context } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import type { Svg } from './dom.ts';
-import { type Box, curveOf, type Picture, type Point } from './picture.ts';
+import { type Box, curveOf, type Picture, type PicturePoint } from './picture.ts';
 import { h, type Node } from './ui.ts';
 import { bytesInWords, durationInWords, nameInWords, offsetInWords } from './words.ts';
 
@@ -22,7 +22,7 @@ export function faultsOn(faults: readonly SandboxFault[], process: string): read
   });
 }
 
-export function drawn(context: Context, picture: Picture, passing: { into(group: Svg | null): void }): Node {
+export function drawn(context: ConsoleContext, picture: Picture, passing: { into(group: Svg | null): void }): Node {
   const { store } = context;
   const nodeOf = new Map(store.nodes.map((node) => [node.process, node]));
   return h(
@@ -52,7 +52,7 @@ export function drawn(context: Context, picture: Picture, passing: { into(group:
   );
 }
 
-function pathOf([a, b, c, d]: readonly [Point, Point, Point, Point]): string {
+function pathOf([a, b, c, d]: readonly [PicturePoint, PicturePoint, PicturePoint, PicturePoint]): string {
   return `M${a.x} ${a.y}C${b.x} ${b.y} ${c.x} ${c.y} ${d.x} ${d.y}`;
 }
 
@@ -66,7 +66,7 @@ function linkState(
   return touched === undefined ? 'up' : 'faulty';
 }
 
-function boxOf(context: Context, box: Box, node: SandboxNode): Node {
+function boxOf(context: ConsoleContext, box: Box, node: SandboxNode): Node {
   const { store, place, go } = context;
   const { process, x, y, width, height } = box;
   const [left, top] = [x - width / 2, y - height / 2];

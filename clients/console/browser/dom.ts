@@ -6,7 +6,7 @@ export interface Svg {
   append(...children: readonly Svg[]): void;
 }
 
-export interface Page extends Omit<Browser, 'document' | 'matchMedia'> {
+export interface ConsoleBrowser extends Omit<Browser, 'document' | 'matchMedia'> {
   readonly document: Browser['document'] & {
     title: string;
     createElementNS(space: string, name: string): Svg;

@@ -4,19 +4,19 @@
  */
 
 /** The parts of JSON Schema that the vocabulary uses. */
-export interface Schema {
+export interface FaultSchema {
   readonly type?: string;
   readonly description?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
+  readonly anyOf?: readonly FaultSchema[];
+  readonly items?: FaultSchema;
   readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly minLength?: number;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, FaultSchema>>;
   readonly required?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface FaultField {
 export type FaultTexts = Readonly<Record<string, string>>;
 
 /** Those that say what and whom first, then the rest of the kind, then when. */
-export function fieldsOf(schema: Schema, trigger: Schema): readonly FaultField[] {
+export function fieldsOf(schema: FaultSchema, trigger: FaultSchema): readonly FaultField[] {
   const { properties = {}, required = [] } = schema;
   const own = Object.entries(properties)
     .filter(([name]) => name !== 'fault' && name !== 'at')
@@ -55,7 +55,12 @@ export function isCommon(name: string): boolean {
 }
 
 /** The body of POST /v1/sandbox/faults. Texts that are no value of their field go as they are: the service says what is wrong. */
-export function faultBody(kind: string, schema: Schema, trigger: Schema, texts: FaultTexts): Record<string, unknown> {
+export function faultBody(
+  kind: string,
+  schema: FaultSchema,
+  trigger: FaultSchema,
+  texts: FaultTexts,
+): Record<string, unknown> {
   const body: Record<string, unknown> = { fault: kind };
   const at: Record<string, unknown> = {};
   for (const { name } of fieldsOf(schema, trigger)) {
@@ -68,7 +73,7 @@ export function faultBody(kind: string, schema: Schema, trigger: Schema, texts: 
   return Object.keys(at).length === 0 ? body : { ...body, at };
 }
 
-function fieldOf(name: string, schema: Schema, isRequired: boolean): FaultField {
+function fieldOf(name: string, schema: FaultSchema, isRequired: boolean): FaultField {
   const parts = partsOf(schema);
   const choices = parts.flatMap((part) => (part.enum ?? (part.const === undefined ? [] : [part.const])).map(String));
   const number = parts.find(({ type }) => type === 'integer' || type === 'number');
@@ -91,7 +96,7 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): FaultField 
   };
 }
 
-function fieldValue(text: string, schema: Schema): unknown {
+function fieldValue(text: string, schema: FaultSchema): unknown {
   const parts = partsOf(schema);
   const has = (...types: readonly string[]) => parts.some(({ type }) => types.includes(type ?? ''));
   const list = parts.find(({ type }) => type === 'array');
@@ -105,7 +110,7 @@ function fieldValue(text: string, schema: Schema): unknown {
 }
 
 /** A schema, or the alternatives that it names. */
-function partsOf(schema: Schema): readonly Schema[] {
+function partsOf(schema: FaultSchema): readonly FaultSchema[] {
   return (schema.anyOf ?? [schema]).flatMap((part) => (part.anyOf === undefined ? [part] : partsOf(part)));
 }
 

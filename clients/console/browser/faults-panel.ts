@@ -1,10 +1,10 @@
 /** The faults of the sandbox: a form to arm one, made from the vocabulary; those that are armed; those that ended, and what they did. */
 import type { CreateSandboxFault, SandboxFault, SandboxStreamSession } from '../../client/generated-api.ts';
 import { familyOf } from '../../report/html/browser/addresses.ts';
-import { type Action, removeFault, resetFaults } from './actions.ts';
+import { type ConsoleAction, removeFault, resetFaults } from './actions.ts';
 import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
-import type { Context, Words } from './context.ts';
+import type { ConsoleContext, Words } from './context.ts';
 import { textIn } from './dom.ts';
 import { type FaultField, faultBody, fieldsOf, isCommon } from './fault-form.ts';
 import { button, chip, h, type Node } from './ui.ts';
@@ -25,7 +25,7 @@ const texts = new Map<string, Record<string, string>>();
 const firstKind = 'bad_partial';
 const sessionsMax = 5;
 
-export function faultsPanel(context: Context): Node {
+export function faultsPanel(context: ConsoleContext): Node {
   const { store, place, go } = context;
   const wanted = place.words.toLowerCase();
   const found = store.faults.filter((fault) => wanted === '' || JSON.stringify(fault).toLowerCase().includes(wanted));
@@ -76,14 +76,14 @@ export function faultsPanel(context: Context): Node {
   );
 }
 
-function act({ perform, client }: Context, action: Action, words: string): Node {
+function act({ perform, client }: ConsoleContext, action: ConsoleAction, words: string): Node {
   return button(words, {
     'data-action': action.call.title,
     onClick: () => void perform(action.call, () => action.send(client)),
   });
 }
 
-function item(context: Context, fault: SandboxFault): Node {
+function item(context: ConsoleContext, fault: SandboxFault): Node {
   const { store, go } = context;
   const { id, state, trigger_count: count, armed_at: armedAt, expires_at: expiresAt } = fault;
   const {
@@ -129,7 +129,7 @@ function item(context: Context, fault: SandboxFault): Node {
   );
 }
 
-function touchedLink({ session, state }: SandboxStreamSession, fault: string, go: Context['go']): Node {
+function touchedLink({ session, state }: SandboxStreamSession, fault: string, go: ConsoleContext['go']): Node {
   return button(session, {
     class: `link id ${state}`,
     title: `its frames, with ${fault}`,
@@ -137,7 +137,7 @@ function touchedLink({ session, state }: SandboxStreamSession, fault: string, go
   });
 }
 
-function form(context: Context): Node {
+function form(context: ConsoleContext): Node {
   const { words, place, store, go, client, perform, changed } = context;
   if (words === undefined) return h('p', { class: 'quiet' }, 'Loading the vocabulary …');
   const isEmbedded = store.hello?.world === 'embedded';
@@ -217,7 +217,7 @@ function group(family: string, name: string, kinds: Words['kinds'], chosen: stri
 }
 
 /** What the service said of this form's last call, beside the form. */
-function problem({ made }: Context, title: string): Node {
+function problem({ made }: ConsoleContext, title: string): Node {
   const last = made.at(-1);
   if (last?.call.title !== title || last.outcome === undefined) return null;
   return h('p', { role: 'status', class: last.outcome.isGood ? 'said good' : 'said bad' }, last.outcome.text);

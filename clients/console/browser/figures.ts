@@ -1,9 +1,9 @@
 /** The figures above the picture of the cluster, one card each. */
-import type { Store } from './store.ts';
+import type { ConsoleStore } from './store.ts';
 import { h, type Node } from './ui.ts';
 import { bytesInWords, counted, cpuInWords } from './words.ts';
 
-export function figures({ figures: now, latency, rates, sessions, faults, nodes }: Store): Node {
+export function figures({ figures: now, latency, rates, sessions, faults, nodes }: ConsoleStore): Node {
   const all = [...sessions.values()];
   const open = all.filter(({ state }) => state === 'open').length;
   const failed = all.filter(({ state }) => state === 'failed').length;

@@ -11,7 +11,7 @@ import type { Browser, Canvas, Ui } from '../../report/html/browser/dom.ts';
 import { type LiveModel, makeLiveModel } from '../../report/html/browser/live-model.ts';
 import { makePanels } from '../../report/html/browser/panels.ts';
 import type { SessionEvents } from './session-events.ts';
-import type { Seen } from './store.ts';
+import type { SeenEvent } from './store.ts';
 
 export interface OpenSession {
   readonly id: string;
@@ -25,7 +25,7 @@ export interface OpenSession {
   /** undefined: it is not on the screen. */
   readonly diagram: DiagramView | undefined;
   /** Events of the stream, of any session. */
-  see(seen: readonly Seen[], isTouching: (faultId: string) => boolean): void;
+  see(seen: readonly SeenEvent[], isTouching: (faultId: string) => boolean): void;
   /** The words that narrow the diagram changed. */
   narrow(): void;
   toggleTime(): void;
@@ -60,7 +60,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
   let mounted: Ui | undefined;
   let details: Ui | undefined;
   /** Of the stream, while the recording is read. */
-  let waiting: Seen[] = [];
+  let waiting: SeenEvent[] = [];
   const shownFaults = new Set<string>();
   let next = 0;
   /** The diagram's time begins with the session. */
@@ -75,7 +75,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
   };
 
   /** A fault that touches a frame is shown from there on, if its own beginning was before. */
-  const add = (seen: readonly Seen[]) => {
+  const add = (seen: readonly SeenEvent[]) => {
     const events = seen.flatMap(({ event }) => {
       if (event.kind === 'fault') shownFaults.add(event.id);
       if (event.kind !== 'frame') return [event];
@@ -85,7 +85,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
     });
     live.append(events.map(shift));
   };
-  const append = (seen: readonly Seen[]) => {
+  const append = (seen: readonly SeenEvent[]) => {
     const fresh = seen.filter(({ position }) => position >= next);
     if (fresh.length === 0) return;
     add(fresh);

@@ -3,13 +3,13 @@
  * keeps a few elements for all. Runs in the browser.
  */
 import { familyOf, processOf } from '../../report/html/browser/addresses.ts';
-import type { Page, Svg } from './dom.ts';
+import type { ConsoleBrowser, Svg } from './dom.ts';
 import { type Box, curveOf, type Picture, pointAt } from './picture.ts';
-import type { Seen } from './store.ts';
+import type { SeenEvent } from './store.ts';
 
-export interface Passing {
+export interface PassingFrames {
   /** `familyOfFault`: by a fault's id. */
-  show(seen: readonly Seen[], picture: Picture, kindOfFault: (id: string) => string | undefined): void;
+  show(seen: readonly SeenEvent[], picture: Picture, kindOfFault: (id: string) => string | undefined): void;
   /** The group that holds the points: a new one each time the picture is made. */
   into(group: Svg | null): void;
 }
@@ -28,7 +28,7 @@ interface Trip {
   readonly colour: string;
 }
 
-export function makePassing(page: Page): Passing {
+export function makePassing(page: ConsoleBrowser): PassingFrames {
   const { document, performance } = page;
   let group: Svg | null = null;
   const points: Svg[] = [];

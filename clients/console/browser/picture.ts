@@ -13,7 +13,7 @@ export interface Box {
   readonly height: number;
 }
 
-export interface Link {
+export interface PictureLink {
   readonly from: string;
   readonly to: string;
   /** Frames that the recording shows pass here. */
@@ -24,7 +24,7 @@ export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly boxes: ReadonlyMap<string, Box>;
-  readonly links: readonly Link[];
+  readonly links: readonly PictureLink[];
   /** Names of clusters where there are several, each with the middle of its upper edge. */
   readonly titles: readonly { readonly text: string; readonly x: number; readonly y: number }[];
 }
@@ -43,7 +43,7 @@ export function pictureOf(nodes: readonly SandboxNode[]): Picture {
     (a, b) => a - b,
   );
   const boxes = new Map<string, Box>();
-  const links: Link[] = [];
+  const links: PictureLink[] = [];
   const titles: { text: string; x: number; y: number }[] = [];
   const put = (process: string, x: number, y: number, size = 176, height = boxHeight) => {
     if (names.has(process)) boxes.set(process, { process, x, y, width: size, height });
@@ -98,13 +98,13 @@ export function pictureOf(nodes: readonly SandboxNode[]): Picture {
   return { width, height: hasBelow ? below + 54 : top + 10, boxes, links, titles };
 }
 
-export interface Point {
+export interface PicturePoint {
   readonly x: number;
   readonly y: number;
 }
 
 /** A curve from box to box, between their near edges: its end points and control points. */
-export function curveOf(from: Box, to: Box): readonly [Point, Point, Point, Point] {
+export function curveOf(from: Box, to: Box): readonly [PicturePoint, PicturePoint, PicturePoint, PicturePoint] {
   const across = Math.abs(to.x - from.x) > (from.width + to.width) / 2;
   const side = across ? Math.sign(to.x - from.x) : Math.sign(to.y - from.y);
   const start = across
@@ -118,7 +118,10 @@ export function curveOf(from: Box, to: Box): readonly [Point, Point, Point, Poin
 }
 
 /** The point at `part` (0 to 1) of a cubic Bézier curve. */
-export function pointAt([a, b, c, d]: readonly [Point, Point, Point, Point], part: number): Point {
+export function pointAt(
+  [a, b, c, d]: readonly [PicturePoint, PicturePoint, PicturePoint, PicturePoint],
+  part: number,
+): PicturePoint {
   const rest = 1 - part;
   const mix = (name: 'x' | 'y') =>
     rest ** 3 * a[name] + 3 * rest ** 2 * part * b[name] + 3 * rest * part ** 2 * c[name] + part ** 3 * d[name];

@@ -3,7 +3,7 @@
 export const panels = ['cluster', 'ceremonies', 'faults'] as const;
 export type Panel = (typeof panels)[number];
 
-export interface Place {
+export interface ConsolePlace {
   readonly panel: Panel;
   /** Of the panel: the open session, the chosen process, the chosen kind of fault; empty: none. */
   readonly chosen: string;
@@ -11,17 +11,17 @@ export interface Place {
   readonly words: string;
 }
 
-export const firstPlace: Place = { panel: 'cluster', chosen: '', words: '' };
+export const firstPlace: ConsolePlace = { panel: 'cluster', chosen: '', words: '' };
 
 /** A fragment that names no panel is the first place. */
-export function placeOf(fragment: string): Place {
+export function placeOf(fragment: string): ConsolePlace {
   const [path = '', query = ''] = fragment.replace(/^#?\/?/, '').split('?', 2);
   const [panel = '', ...rest] = path.split('/').map(decoded);
   if (!(panels as readonly string[]).includes(panel)) return firstPlace;
   return { panel: panel as Panel, chosen: rest.join('/'), words: new URLSearchParams(query).get('q') ?? '' };
 }
 
-export function fragmentOf({ panel, chosen, words }: Place): string {
+export function fragmentOf({ panel, chosen, words }: ConsolePlace): string {
   const path = [panel, ...(chosen === '' ? [] : [chosen])].map(encodeURIComponent).join('/');
   return `#/${path}${words === '' ? '' : `?${new URLSearchParams({ q: words })}`}`;
 }

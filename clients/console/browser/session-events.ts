@@ -3,13 +3,13 @@
  * has of its actors, of the faults that touched it, and of processes.
  */
 import type { SandboxEvent, SandboxRecording } from '../../client/generated-api.ts';
-import type { Seen } from './store.ts';
+import type { SeenEvent } from './store.ts';
 
 type Recorded = Pick<SandboxRecording, 'events' | 'positions' | 'next'>;
 
 export interface SessionEvents {
   /** In order of their positions. */
-  readonly seen: readonly Seen[];
+  readonly seen: readonly SeenEvent[];
   /** The first position that they do not reach. */
   readonly next: number;
 }
@@ -40,6 +40,6 @@ export async function sessionEvents(
   return { seen: [...found.values()].sort((a, b) => a.position - b.position), next };
 }
 
-function seenOf({ events, positions }: Recorded): readonly Seen[] {
+function seenOf({ events, positions }: Recorded): readonly SeenEvent[] {
   return events.map((event, index) => ({ event, position: positions[index] ?? -1 }));
 }

@@ -5,9 +5,9 @@
 import type { SandboxStreamSession } from '../../client/generated-api.ts';
 import type { Client } from '../../client/index.ts';
 import { ApiError } from '../../client/index.ts';
-import { keyOf, type Store } from './store.ts';
+import { type ConsoleStore, keyOf } from './store.ts';
 
-export interface SessionReads {
+export interface SessionReader {
   /** These are on the screen, the most important first. */
   want(sessions: readonly SandboxStreamSession[]): void;
 }
@@ -16,7 +16,7 @@ const atOnceMax = 2;
 /** So many sessions of a tenant are tried. */
 const unseenMax = 3;
 
-export function sessionReads(client: Pick<Client, 'sandbox'>, store: Store, changed: () => void): SessionReads {
+export function sessionReads(client: Pick<Client, 'sandbox'>, store: ConsoleStore, changed: () => void): SessionReader {
   /** What the stream said of it when it was read last. */
   const readAt = new Map<string, string>();
   /** Sessions of a tenant that this token does not see, until it has seen one. */

@@ -5,7 +5,7 @@ import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
 import { nodesOf, stateOf } from './ceremonies.ts';
 import { nodeMarks } from './ceremonies-panel.ts';
-import type { Context } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import type { OpenSession } from './open-session.ts';
 import { keyOf } from './store.ts';
@@ -22,7 +22,7 @@ let asTable = false;
 const rowsMax = 500;
 
 export function sessionView(
-  context: Context,
+  context: ConsoleContext,
   views: SessionViews,
   id: string,
   seen: SandboxStreamSession | undefined,
@@ -111,13 +111,13 @@ export function sessionView(
   );
 }
 
-function resumeButton({ perform, client }: Context, id: string, read: SandboxSession | null | undefined): Node {
+function resumeButton({ perform, client }: ConsoleContext, id: string, read: SandboxSession | null | undefined): Node {
   if (!read?.resume_token) return null;
   const action = resumeSession(read.kind, id, read.resume_token);
   return button('Resume', { class: 'primary', onClick: () => void perform(action.call, () => action.send(client)) });
 }
 
-function showAsTable({ changed }: Context, to: boolean): void {
+function showAsTable({ changed }: ConsoleContext, to: boolean): void {
   asTable = to;
   changed();
 }

@@ -1,10 +1,10 @@
 /** What stands around the panels: the menu, the connection, notices, the form for a token, the last call. */
 import { lastCall } from './call-box.ts';
-import type { Context } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import { type Panel, panels } from './place.ts';
 import type { VNode } from './preact.mjs';
-import type { Store } from './store.ts';
+import type { ConsoleStore } from './store.ts';
 import { button, h, type Node } from './ui.ts';
 
 export const panelNames: Readonly<Record<Panel, string>> = {
@@ -24,7 +24,7 @@ export interface Shell {
 
 let entered = '';
 
-export function shell(context: Context, { content, said, needsToken, enter }: Shell): VNode {
+export function shell(context: ConsoleContext, { content, said, needsToken, enter }: Shell): VNode {
   const { page, store, place, go } = context;
   const { connection, hello } = store;
   const skip = (event: { preventDefault(): void }) => {
@@ -70,7 +70,7 @@ export function shell(context: Context, { content, said, needsToken, enter }: Sh
   );
 }
 
-function badge({ faults, sessions, nodes }: Store, panel: Panel): Node {
+function badge({ faults, sessions, nodes }: ConsoleStore, panel: Panel): Node {
   const counts: Readonly<Record<Panel, number>> = {
     cluster: nodes.filter(({ state }) => state !== 'running').length,
     ceremonies: [...sessions.values()].filter(({ state }) => state === 'open').length,
@@ -81,17 +81,17 @@ function badge({ faults, sessions, nodes }: Store, panel: Panel): Node {
   return h('span', { class: `badge ${panel}`, title: `${counts[panel]} ${titles[panel]}` }, counts[panel]);
 }
 
-function connectionChip({ connection: { state } }: Store): Node {
+function connectionChip({ connection: { state } }: ConsoleStore): Node {
   const text = { live: 'live', connecting: 'connecting', broken: 'reconnecting', refused: 'not connected' }[state];
   return h('span', { class: `connection ${state}`, role: 'status' }, h('span', { class: 'dot' }), text);
 }
 
-function worldInWords({ world, clusters, version }: NonNullable<Store['hello']>): string {
+function worldInWords({ world, clusters, version }: NonNullable<ConsoleStore['hello']>): string {
   const size = clusters.length === 1 ? `${clusters[0]!.nodes} nodes` : `${clusters.length} clusters`;
   return `${size} · ${world === 'embedded' ? 'embedded' : 'processes'} · ${version}`;
 }
 
-function notices({ store, changed }: Context): readonly Node[] {
+function notices({ store, changed }: ConsoleContext): readonly Node[] {
   const { connection, hello, lost, leftOut } = store;
   const notice = (key: string, kind: string, ...text: readonly Node[]) =>
     h('p', { key, class: `notice ${kind}` }, ...text);
@@ -121,7 +121,7 @@ function notices({ store, changed }: Context): readonly Node[] {
   ];
 }
 
-function tokenForm({ connection }: Store, enter: (token: string) => void): Node {
+function tokenForm({ connection }: ConsoleStore, enter: (token: string) => void): Node {
   return h(
     'form',
     {

@@ -18,12 +18,12 @@ export type Connection =
   | { readonly state: 'refused'; readonly why: string; readonly needsToken: boolean };
 
 /** An event with its position in the recording. */
-export interface Seen {
+export interface SeenEvent {
   readonly position: number;
   readonly event: SandboxEvent;
 }
 
-export interface Store {
+export interface ConsoleStore {
   connection: Connection;
   readonly hello: SandboxStreamHello | undefined;
   readonly nodes: readonly SandboxNode[];
@@ -51,7 +51,7 @@ export interface Store {
   readonly next: string | undefined;
   greet(hello: SandboxStreamHello): void;
   /** Gives the events with their positions. */
-  take(batch: SandboxStreamBatch): readonly Seen[];
+  take(batch: SandboxStreamBatch): readonly SeenEvent[];
   /** The present time of the recording's clock. */
   nowMs(): number;
 }
@@ -64,14 +64,14 @@ export function keyOf({ tenant, session }: Pick<SandboxStreamSession, 'tenant' |
 }
 
 /** `clockMs`: the page's clock, which never jumps. */
-export function makeStore(clockMs: () => number): Store {
+export function makeStore(clockMs: () => number): ConsoleStore {
   let hello: SandboxStreamHello | undefined;
   let nodes: readonly SandboxNode[] = [];
   let faults: readonly SandboxFault[] = [];
   const sessions = new Map<string, SandboxStreamSession>();
   const reads = new Map<string, SandboxSession | null>();
   let figures: SandboxFigures | undefined;
-  let latency: Store['latency'];
+  let latency: ConsoleStore['latency'];
   let nodesSeenMs = 0;
   let rates: readonly number[] = [];
   let leftOut = 0;
@@ -93,7 +93,7 @@ export function makeStore(clockMs: () => number): Store {
   const seePlace = (place: string) => {
     if (place !== '') next = place;
   };
-  const store: Store = {
+  const store: ConsoleStore = {
     connection: { state: 'connecting' },
     get hello() {
       return hello;

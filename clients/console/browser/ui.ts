@@ -6,9 +6,9 @@ import { plain } from '../../report/plain.ts';
 import { type Children, h as element, type VNode } from './preact.mjs';
 
 export type Node = Children;
-export type Attributes = Readonly<Record<string, unknown>>;
+export type UiAttributes = Readonly<Record<string, unknown>>;
 
-export function h(name: string, attributes: Attributes | null, ...children: readonly Node[]): VNode {
+export function h(name: string, attributes: UiAttributes | null, ...children: readonly Node[]): VNode {
   const safe: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(attributes ?? {}))
     safe[key] = typeof value === 'string' && key !== 'value' ? plain(value) : value;
@@ -20,7 +20,7 @@ function clean(node: Node): Node {
   return Array.isArray(node) ? node.map(clean) : node;
 }
 
-export function button(words: Node, attributes: Attributes & { readonly onClick: () => void }): VNode {
+export function button(words: Node, attributes: UiAttributes & { readonly onClick: () => void }): VNode {
   return h('button', { type: 'button', ...attributes }, words);
 }
 

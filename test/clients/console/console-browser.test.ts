@@ -244,7 +244,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await go(page, 'Ceremonies');
       await page.getByRole('button', { name: 'Make a key and sign' }).click();
       await page.locator('.last-call.good', { hasText: 'Sign with' }).waitFor();
-      const key = /console-key-\w+/.exec((await page.locator('.last-call').textContent()) ?? '')![0];
+      const key = (await page.locator('.last-call strong').textContent())!.replace('Sign with ', '');
       const made = page.locator('tbody tr', { hasText: key }).first();
       await made.locator('.chip.completed').waitFor();
       await made.getByRole('button').click();

@@ -1,14 +1,14 @@
 /** The form of every fault, made from the vocabulary's schema: its fields, and bodies that the schema takes. */
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { faultBody, fieldsOf, isCommon, type Schema } from '../../../clients/console/browser/fault-form.ts';
+import { type FaultSchema, faultBody, fieldsOf, isCommon } from '../../../clients/console/browser/fault-form.ts';
 import { consoleFile } from '../../../clients/console/page.ts';
 import { faultKinds, faultSchemas, Trigger } from '../../../scenarios/faults/vocabulary/fault.ts';
 
 const page = consoleFile('/')!.body;
 const words = JSON.parse(consoleFile(/content="(\/console\/words-[^"]+)"/.exec(page)![1]!)!.body) as {
-  kinds: { kind: string; schema: Schema; only?: string }[];
-  trigger: Schema;
+  kinds: { kind: string; schema: FaultSchema; only?: string }[];
+  trigger: FaultSchema;
   reasons: Record<string, { text: string; helps: string }>;
 };
 const schemaOf = (kind: string) => words.kinds.find((one) => one.kind === kind)!.schema;
@@ -22,7 +22,7 @@ test('the page has every kind with its sentence, the trigger, and every reason',
 });
 
 /** A text that a person could enter. */
-function textFor(field: ReturnType<typeof fieldsOf>[number], schema: Schema): string {
+function textFor(field: ReturnType<typeof fieldsOf>[number], schema: FaultSchema): string {
   if (field.how === 'choice') return field.choices[0]!;
   if (field.how === 'switch') return 'true';
   if (field.how === 'number') return String(field.minimum ?? 1);
