@@ -1,7 +1,7 @@
 /** `signmesh faults`, `nodes`, `clock`, `snapshots`, `sessions`, `wallets`, `intents`: see and change a running service. */
 import { Command, InvalidArgumentError } from 'commander';
 import { createClient } from '../clients/client/index.ts';
-import { exitCodes } from './common/failure.ts';
+import { exitCodes, Failure } from './common/failure.ts';
 import { type ServiceCommandName, serviceCommandTexts } from './common/service-commands.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import { table } from './common/table.ts';
@@ -18,6 +18,14 @@ export async function run([first, ...args]: readonly string[]): Promise<number> 
     .exitOverride()
     .configureOutput({ outputError: () => undefined })
     .addHelpText('after', '\nWithout --url and --token it uses the "signmesh up" that runs in the data directory.');
+  const actions = serviceActions[name].map(({ usage }) => usage.split(' ')[0]!);
+  const [asked = ''] = args;
+  if (/^[^-]/.test(asked) && ![...actions, 'help'].includes(asked)) {
+    throw new Failure(
+      `"signmesh ${name}" has no ${JSON.stringify(asked)}: give ${actions.join(', ')}.`,
+      exitCodes.usage,
+    );
+  }
   for (const action of serviceActions[name]) addAction(program, action);
   return (await runSubcommand(program, args)) ?? exitCodes.ok;
 }

@@ -4,7 +4,7 @@
  */
 import type { TranscriptFrame } from '../faults/control.ts';
 import type { RunEvent } from '../faults/recording.ts';
-import { type BookLimits, type Outcome, SessionBook } from './session-book.ts';
+import { type BookLimits, type Outcome, RecordedSessions } from './session-book.ts';
 
 /** About 20 MB at most. */
 const eventsMax = 50_000;
@@ -24,12 +24,12 @@ export class Recording {
   readonly #ring: RunEvent[] = [];
   /** Events that were ever added: the position of the next one. */
   #added = 0;
-  readonly sessions: SessionBook;
+  readonly sessions: RecordedSessions;
   readonly #waiting = new Set<() => void>();
 
   constructor(max = eventsMax, limits: Partial<BookLimits> = {}) {
     this.#eventsMax = max;
-    this.sessions = new SessionBook(limits);
+    this.sessions = new RecordedSessions(limits);
   }
 
   /** `outcome`: that a call's answer names. */

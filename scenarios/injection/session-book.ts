@@ -72,7 +72,7 @@ const ended: ReadonlyMap<ReceiptState, SeenSession['state']> = new Map([
   [ReceiptState.PENDING_HUMAN_APPROVAL, 'open'],
 ]);
 
-export class SessionBook {
+export class RecordedSessions {
   readonly #limits: BookLimits;
   /** Each oldest first, by tenant and session. A session is in one of them. */
   readonly #newest = new Map<string, Entry>();

@@ -138,6 +138,10 @@ test('snapshots are taken, listed, restored and removed', async () => {
   expect(await signmesh(`snapshots remove ${id}`)).toBe(`${id} is removed`);
 });
 
+test('an action that a command lacks is refused by name', async () => {
+  await expect(run(['clock', 'stop'])).rejects.toThrow('"signmesh clock" has no "stop": give show, advance.');
+});
+
 test('every action was performed', () => {
   const all = Object.entries(serviceActions).flatMap(([command, actions]) =>
     actions.map(({ usage }) => `${command} ${usage.split(' ')[0]}`),

@@ -71,7 +71,7 @@ function frame(session: string, faults: readonly string[] = []): RunEvent {
 const hasEvents = ({ events = [] }: Data) => events.length > 0;
 
 describe('a stream of the sandbox', () => {
-  it('begins with the present state, and goes on with what happens', async () => {
+  it('begins with the present state, and continues with what happens', async () => {
     const control = new FakeControl();
     control.recording.add(frame('before'));
     const page = pageOn(control);
