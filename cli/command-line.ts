@@ -102,14 +102,14 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
       const missing = flags.embedded === true ? undefined : noRedis();
       const embedded = flags.embedded === true || missing !== undefined;
       if (missing !== undefined) {
-        const { standInLine } = await import('./embedded/public.ts');
+        const { standInLine } = await import('./embedded/requested.ts');
         const refused = flags.embedded === false ? '--no-embedded' : flags.dataDir && !isDetached && '--data-dir';
         const line = standInLine(missing, settings, refused || undefined, state);
         (json ? process.stderr : process.stdout).write(`${line}\n`);
       }
       if (!embedded) needEmbedded(flags);
       if (embedded && !isDetached) {
-        const { upEmbedded } = await import('./embedded/public.ts');
+        const { upEmbedded } = await import('./embedded/embedded.ts');
         end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, detached }));
         return;
       }

@@ -77,8 +77,10 @@ const pageScripts = [
 /** Packages that find binaries beside their own code. They are the package's dependencies. */
 const outside = ['classic-level', 'sodium-native'];
 
-/** Rooms of the checkout alone, which no package has: their packages are loaded from node_modules. */
-const checkoutRooms = /^(examples|tools)\b/;
+const { folders } = JSON.parse(readFileSync(join(root, 'rooms.json'), 'utf8'));
+/** Folders that the package's bundles do not have: their packages are loaded from node_modules. */
+const unbundled = Object.keys(folders).filter((folder) => folders[folder].packaged !== undefined);
+const isBundled = (path) => !unbundled.some((folder) => path.startsWith(`${folder}/`));
 
 /** Files of bundled packages that are copied: what they read beside their code, and the binaries that core/crypto/secp256k1.ts loads. */
 const files = {
@@ -146,10 +148,10 @@ async function main(out) {
   // For tools/package.mjs: the scripts that it packs, and the packages that they import.
   const scripts = ['clients/client/index.js', ...shipped.map((path) => relative(out, join(root, path)))].sort();
   const imports = shipped.flatMap((path) => metafile.outputs[path].imports);
-  const unbundled = imports
+  const imported = imports
     .filter(({ path, external }) => external && !path.startsWith('node:') && !isBuiltin(path))
     .map(({ path }) => path);
-  writeFileSync(join(out, '.shipped'), JSON.stringify({ scripts, unbundled: [...new Set(unbundled)].sort() }));
+  writeFileSync(join(out, '.shipped'), JSON.stringify({ scripts, unbundled: [...new Set(imported)].sort() }));
   const contained = shipped.flatMap((path) => Object.keys(metafile.outputs[path].inputs));
   const pageInputs = pages.flatMap(({ inputs }) => inputs);
   const packages = packagesOf(root, [
@@ -165,6 +167,7 @@ async function main(out) {
     ...redisScripts,
     'package.json',
     'package-lock.json',
+    'rooms.json',
     'tsconfig.json',
     'tools/bill.mjs',
     'tools/build.mjs',
@@ -186,7 +189,7 @@ function shippedOutputs(outputs) {
   };
   for (const [path, { entryPoint }] of Object.entries(outputs)) {
     const isEntry = entryPoint !== undefined && entries.includes(entryPoint.replace(/[.]ts$/, ''));
-    if (isEntry && !checkoutRooms.test(entryPoint)) add(path);
+    if (isEntry && isBundled(entryPoint)) add(path);
   }
   return [...shipped].sort();
 }
@@ -196,7 +199,7 @@ const resolution = {
   setup({ onResolve }) {
     onResolve({ filter: /^[@a-z]/ }, ({ path, importer, kind }) => {
       if (kind === 'entry-point') return undefined;
-      if (checkoutRooms.test(relative(root, importer))) return { path, external: true };
+      if (!isBundled(relative(root, importer))) return { path, external: true };
       // Its package.json does not say that an import alone has no effect: its queues in Postgres would be in every gateway.
       if (path === 'bullmq') return { path: join(root, 'node_modules/bullmq/dist/esm/index.js'), sideEffects: false };
       return undefined;

@@ -1,7 +1,7 @@
 /** A fault in words of a command line: `bad_partial target=node/2 at.nth=3`. The service checks the rest. */
 import { type FaultKind, faultKinds } from '../../scenarios/faults/vocabulary/fault.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { nearest } from '../settings/config.ts';
+import { nearest } from '../common/nearest-word.ts';
 
 /** The body of POST /v1/sandbox/faults. Throws a Failure that names the word and the remedy. */
 export function faultOfWords(kind: string, words: readonly string[]): object {

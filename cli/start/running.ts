@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
 import { makeDataDirectory, readIfThere, replaceShortLived } from '../common/files.ts';
-import { identify, isRunning, type ProcessIdentity, parseRecord, readRecord } from '../common/process-identity.ts';
+import { identify, isRunning, type ProcessIdentity, parseRecord, readRecord } from '../common/process-records.ts';
 import type { ReadyLineFacts } from './banner.ts';
 
 export interface RunningCluster {

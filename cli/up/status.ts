@@ -4,7 +4,7 @@ import { describe } from '../../scenarios/faults/describe.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { exitCodes } from '../common/failure.ts';
 import { askHealth, type Health, noHealth } from '../common/gateway-health.ts';
-import { isRunning } from '../common/process-identity.ts';
+import { isRunning } from '../common/process-records.ts';
 import type { ReadyLineFacts } from '../start/banner.ts';
 import { processRecords, runningCluster } from '../start/running.ts';
 import { Screen } from '../start/screen.ts';

@@ -8,7 +8,9 @@
 import { createHash } from 'node:crypto';
 import { packPage } from '../../core/pages/pack.mjs';
 import { reasonCodes } from '../../proto/reason-codes.ts';
-import { faultKinds, faultSchemas, liveOnly, simulatedOnly, Trigger } from '../../scenarios/faults/vocabulary/fault.ts';
+import { faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
+import { Trigger } from '../../scenarios/faults/vocabulary/fault-parts.ts';
+import { liveOnly, simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { styles } from './styles.ts';
 
 export interface ConsoleFile {

@@ -28,7 +28,7 @@ import {
   type TranscriptFrame,
 } from '../../scenarios/faults/control.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import { simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
+import { simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { StreamSource } from '../../scenarios/injection/stream-source.ts';
 

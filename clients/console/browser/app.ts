@@ -3,7 +3,7 @@ import { ApiError, createClient } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
 import { ceremoniesPanel } from './ceremonies-panel.ts';
 import { clusterPanel } from './cluster-panel.ts';
-import type { ConsoleContext, Made, Words } from './context.ts';
+import type { ConsoleContext, MadeCall, Words } from './context.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import { faultsPanel } from './faults-panel.ts';
 import { type OpenSession, openSession } from './open-session.ts';
@@ -31,7 +31,7 @@ export function startConsole(page: ConsoleBrowser): void {
   let place = placeOf(page.location.hash);
   let words: Words | undefined;
   let said = '';
-  let made: readonly Made[] = [];
+  let made: readonly MadeCall[] = [];
   let waiting = false;
   let stop = (): void => undefined;
   let picture = pictureOf([]);
@@ -64,7 +64,7 @@ export function startConsole(page: ConsoleBrowser): void {
     changed();
   };
   const perform: ConsoleContext['perform'] = async (call, send) => {
-    const entry: Made = { call, outcome: undefined };
+    const entry: MadeCall = { call, outcome: undefined };
     made = [...made, entry].slice(-madeMax);
     changed();
     try {

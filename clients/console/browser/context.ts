@@ -20,7 +20,7 @@ export interface Words {
 }
 
 /** A call that this page has made. */
-export interface Made {
+export interface MadeCall {
   readonly call: Call;
   /** undefined: it is under way. */
   outcome: { readonly isGood: boolean; readonly text: string } | undefined;
@@ -34,7 +34,7 @@ export interface ConsoleContext {
   /** undefined: they are not loaded yet. */
   readonly words: Words | undefined;
   /** The newest last. */
-  readonly made: readonly Made[];
+  readonly made: readonly MadeCall[];
   /** Changes the address; a panel that is named begins afresh. */
   go(to: Partial<ConsolePlace>): void;
   /** Shows the call and its outcome. `send`: performs it; the text that it resolves with is shown. Never rejects. */

@@ -3,7 +3,8 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { type FaultSchema, faultBody, fieldsOf, isCommon } from '../../../clients/console/browser/fault-form.ts';
 import { consoleFile } from '../../../clients/console/page.ts';
-import { faultKinds, faultSchemas, Trigger } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { faultKinds, faultSchemas } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { Trigger } from '../../../scenarios/faults/vocabulary/fault-parts.ts';
 
 const page = consoleFile('/')!.body;
 const words = JSON.parse(consoleFile(/content="(\/console\/words-[^"]+)"/.exec(page)![1]!)!.body) as {

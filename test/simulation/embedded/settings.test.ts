@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ensureClusterMaterial } from '../../../cli/cluster-files/cluster-material.ts';
-import { identify } from '../../../cli/common/process-identity.ts';
+import { identify } from '../../../cli/common/process-records.ts';
 import { upEmbedded } from '../../../cli/embedded/embedded.ts';
 import { standInLine } from '../../../cli/embedded/requested.ts';
 import { loadSettings } from '../../../cli/settings/config.ts';
