@@ -9,7 +9,7 @@ import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
 import { clusterFolder } from '../cluster-files/cluster-material.ts';
 import { clockOffsetVariable, type ProcessOrder } from '../common/channel.ts';
-import { processorMs } from '../common/process-identity.ts';
+import { processorMs } from '../common/process-records.ts';
 import { Orders } from './process-commands.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
