@@ -83,13 +83,13 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       expect(await hash(page)).toBe('#/cluster/node%2F3');
       const inspector = page.getByRole('complementary', { name: 'node 3' });
       await inspector.getByRole('button', { name: 'Pause' }).focus();
-      expect(await inspector.locator('pre').textContent()).toContain(`-X POST '${url()}v1/sandbox/nodes/3/pause'`);
+      await inspector.locator('pre', { hasText: `-X POST '${url()}v1/sandbox/nodes/3/pause'` }).waitFor();
       await page.keyboard.press('Enter');
       await page.waitForSelector('[data-process="node/3"].paused');
       await inspector.getByRole('button', { name: 'Resume' }).press('Enter');
       await page.waitForSelector('[data-process="node/3"].running');
       await inspector.getByRole('button', { name: 'signmesh/client' }).click();
-      expect(await inspector.locator('pre').textContent()).toContain('await client.sandbox.');
+      await inspector.locator('pre', { hasText: 'await client.sandbox.' }).waitFor();
       expect(await page.locator('pre').allTextContents()).not.toContain(running.token);
     });
 
@@ -98,7 +98,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await isLive(page);
       await page.locator('#fault-kind').selectOption('bad_partial');
       await page.locator('input[name=target]').fill('node/2');
-      expect(await page.locator('form pre').textContent()).toContain(`-d '{"fault":"bad_partial","target":"node/2"}'`);
+      await page.locator('form pre', { hasText: `-d '{"fault":"bad_partial","target":"node/2"}'` }).waitFor();
       await page.getByRole('button', { name: 'Arm bad_partial' }).click();
       await page.locator('[data-fault]', { hasText: 'bad_partial' }).waitFor();
 
