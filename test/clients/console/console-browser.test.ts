@@ -121,6 +121,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await page.locator('.event strong').waitFor();
       const events = await page.locator('.flow h3').textContent();
       await page.getByRole('button', { name: 'Table' }).click();
+      await page.locator('.flow tr.touched').first().waitFor();
       expect(`${await page.locator('.flow tbody tr').count()} events`).toBe(events);
       expect(await page.locator('.flow tr.touched').first().textContent()).toContain('partial_reply');
 
@@ -146,7 +147,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await page.goBack();
       await page.getByRole('button', { name: 'Resume' }).click();
       await page.locator('.session-head .chip.completed').waitFor();
-      expect(await page.locator('.last-call').textContent()).toContain('DKG_COMPLETED');
+      await page.locator('.last-call', { hasText: 'DKG_COMPLETED' }).waitFor();
       // No token of a session is in what the page shows.
       expect(await page.content()).not.toContain('rt1_');
       const recorded = await running.must(200, 'GET', '/v1/sandbox/recording?limit=10000');
