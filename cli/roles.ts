@@ -5,6 +5,7 @@
  * the rooms that it needs; a node never loads the gateway's libraries.
  */
 import { pino } from 'pino';
+import { consoleFiles } from '../clients/console/files.ts';
 import type { LinkTls } from '../core/actors/live/link-tls.ts';
 import { openTelemetry } from '../core/telemetry/live.ts';
 import type { Telemetry } from '../core/telemetry/port.ts';
@@ -149,7 +150,7 @@ async function startRole(
       const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
       const configured = { SIGNMESH_HTTP_PORT: config.httpPort, SIGNMESH_GRPC_PORT: config.grpcPort };
       return ports.openLasting(configured, ({ SIGNMESH_HTTP_PORT: httpPort = 0, SIGNMESH_GRPC_PORT: grpcPort = 0 }) =>
-        runGateway({ ...config, httpPort, grpcPort }, telemetry).catch((error: unknown) => {
+        runGateway({ ...config, httpPort, grpcPort, consoleFiles }, telemetry).catch((error: unknown) => {
           if (!(error instanceof GatewayStartError)) throw error;
           throw listenFailure(error.listener, error.cause);
         }),

@@ -17,6 +17,7 @@ import { tenantPattern } from './auth/token-store.ts';
 import type { ApiServerTls } from './http/server-tls.ts';
 import type { LoadLimits } from './limits/load-control.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
+import type { ConsoleFiles } from './serve/console.ts';
 import type { ReadyMadeKeys } from './signing/wallet-terms.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -81,6 +82,8 @@ export interface GatewayConfig {
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
   /** Sandbox only: the banner's token if it is public, so that the page of the API offers it. Never a secret one. */
   readonly publicToken?: string;
+  /** Of the console, which a sandbox alone serves. */
+  readonly consoleFiles?: ConsoleFiles;
   /** Sandbox only: a second fixed token of the banner's tenant, so that one person can try approvals. Secret. */
   readonly approverToken?: string;
   /** Sandbox only: DKG sessions of the banner's tenant whose keys have one scheme from the start. */

@@ -128,8 +128,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     load,
     ...(environment === 'sandbox' && { sandbox }),
   });
-  const { publicToken, readyMadeKeys } = config;
-  const page = { version, ...(publicToken !== undefined && { publicToken }) };
+  const { publicToken, readyMadeKeys, consoleFiles } = config;
+  const page = { version, consoleFiles, ...(publicToken !== undefined && { publicToken }) };
   const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,

@@ -68,6 +68,7 @@ const entries = [
 
 /** Modules that the scripts of HTML pages begin with. */
 const pageScripts = [
+  'clients/console/browser/main.ts',
   'clients/load/html/browser/main.ts',
   'clients/report/html/browser/main.ts',
   'gateway/docs-page/browser/main.ts',

@@ -7,6 +7,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setImmediate as untilIdle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
+import { consoleFiles } from '../../clients/console/files.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { type LiveTelemetry, openTelemetry } from '../../core/telemetry/live.ts';
@@ -229,6 +230,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
       ...{ clusters, nodes, threshold, sandbox, stored, logOf, recorder, telemetry: telemetry.telemetry },
       readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
       version: packageVersion(),
+      consoleFiles,
       acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
       corsOrigins: settings.SIGNMESH_CORS_ORIGINS,
       allowedHosts: settings.SIGNMESH_ALLOWED_HOSTS,

@@ -44,6 +44,8 @@ export type ReadyLineFacts = ReturnType<typeof readyLine>;
 export function bannerLines(ready: ReadyLineFacts, stop: string, { dim, bold, yellow }: Screen): string[] {
   const row = (name: string, value: string) => `  ${dim(name.padEnd(rowNameWidth))} ${value}`;
   const lines = ['', bold(`signmesh is ready (${duration(ready.took_ms)}). ${stop} stops it.`), ''];
+  // Production has neither a ready-made token nor a console.
+  if (ready.token !== null) lines.push(row('console', `${ready.http}/ (the running cluster, in a browser)`));
   lines.push(row('REST', `${ready.http} (every operation: ${ready.http}/v1/docs)`));
   lines.push(row('gRPC', `${ready.grpc} (reflection is on)`));
   for (const { http, grpc } of ready.gateways.slice(1)) lines.push(row('a further gateway', `${http}, gRPC ${grpc}`));

@@ -2212,6 +2212,7 @@ export interface SandboxSession {
   readonly curve: string | null;
   readonly key_scheme: 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa' | 'hsm_ecdsa' | 'hsm_ed25519' | 'vendor_ecdsa' | 'vendor_ed25519' | null;
   readonly key_exposed: boolean;
+  readonly resume_token: string | null;
   readonly created_at: string;
   readonly expires_at: string;
   readonly transcript: readonly SandboxFrame[] | null;

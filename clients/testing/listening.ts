@@ -1,6 +1,7 @@
 /** The simulated service on real ports and in real time (simulation/embedded/), in this process: a sandbox for a test. */
 import { createHash } from 'node:crypto';
 import { startEmbedded } from '../../simulation/embedded/service.ts';
+import { consoleFiles } from '../console/files.ts';
 import type { TokenOptions } from './cluster-ports.ts';
 import type { OwnSandbox } from './own-sandbox.ts';
 
@@ -32,6 +33,7 @@ export async function startListening(options: ListeningOptions): Promise<OwnSand
     ...{ clusters, nodes, sandbox, retryScheduleMs, http: anyPort, grpc: anyPort },
     config: { partialTimeoutMs, nodesWaitMs },
     version: '0.0.0-test',
+    consoleFiles,
     acceptAnyTestToken: true,
     // A test makes the keys that it needs itself.
     readyMade: { tenant, schemes: {} },

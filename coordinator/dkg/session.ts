@@ -203,7 +203,7 @@ function serveInspections(turn: DkgSessionStep, key: KeyRecord | undefined): voi
     keyScheme: key?.scheme ?? record.ceremony.scheme ?? '',
     keyExposed: key?.exposed ?? false,
   };
-  for (const call of work.inspections) turn.effects.push(inspectionReply(call, record, inHand));
+  for (const call of work.inspections) turn.effects.push(inspectionReply(call, record, inHand, turn.config.resumeKey));
   work.inspections = [];
 }
 

@@ -4,7 +4,9 @@ import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire
 import type { CallAnswer } from '../contract/call-answer.ts';
 import type { CoordinatorEffect, InspectCall, PreviewCall } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';
+import { isResumable } from '../contract/transitions.ts';
 import { outcomeEffect } from './replies.ts';
+import { resumeToken } from './resume-token.ts';
 
 /** The fields that the session's actor knows better than its record, or that the record lacks. */
 export type InHand = Pick<
@@ -27,7 +29,12 @@ export type InHand = Pick<
   | 'keyExposed'
 >;
 
-export function inspectionReply(call: InspectCall, record: SessionRecord, inHand: InHand): CoordinatorEffect {
+export function inspectionReply(
+  call: InspectCall,
+  record: SessionRecord,
+  inHand: InHand,
+  resumeKey: Uint8Array,
+): CoordinatorEffect {
   const { state, reasonCode, message, epoch, createdMs, expiresMs, ceremony } = record;
   const value = {
     found: true,
@@ -38,6 +45,7 @@ export function inspectionReply(call: InspectCall, record: SessionRecord, inHand
     epoch: BigInt(epoch),
     createdAtEpochMs: BigInt(createdMs),
     expiresAtEpochMs: BigInt(expiresMs),
+    resumeToken: isResumable(state) ? resumeToken(resumeKey, record) : '',
     ...inHand,
   };
   return outcomeEffect(call, { case: 'inspectSession', value });

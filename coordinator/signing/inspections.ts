@@ -38,7 +38,8 @@ export function serveInspections(turn: SigningSessionStep): void {
     keyScheme: key?.scheme ?? '',
     keyExposed: key?.exposed ?? false,
   };
-  for (const call of work.sandbox.inspections) turn.effects.push(inspectionReply(call, record, inHand));
+  for (const call of work.sandbox.inspections)
+    turn.effects.push(inspectionReply(call, record, inHand, turn.config.resumeKey));
   work.sandbox = { ...work.sandbox, inspections: [] };
 }
 

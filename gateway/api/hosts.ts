@@ -34,9 +34,14 @@ export function needLocalHost({ target, headers }: HostedRequest, allowed: reado
 export function isLoopbackOrigin(origin: string): boolean {
   if (!URL.canParse(origin)) return false;
   const { hostname, origin: canonical } = new URL(origin);
-  const name = nameIn(hostname);
+  return canonical === origin && isLoopbackHost(hostname);
+}
+
+/** Whether a Host header names this machine alone. */
+export function isLoopbackHost(host: string): boolean {
+  const name = nameIn(host);
   const isLoopback = name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
-  return canonical === origin && (isLoopback || name === 'localhost' || name.endsWith('.localhost'));
+  return isLoopback || name === 'localhost' || name.endsWith('.localhost');
 }
 
 /** Of "name:port" or "[address]:port", in lower case. What has another form stays as it is. */

@@ -6,22 +6,7 @@ import { packPage } from '../../core/pages/pack.mjs';
 import type { DescribedApi } from '../docs-page/document.ts';
 import { docsPageFiles, type PageFile } from '../docs-page/page.ts';
 import { type DocsPage, docsPath } from '../serve/documents.ts';
-
-const headers = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-};
+import { pageHeaders } from '../serve/page-headers.ts';
 
 export interface PageOptions {
   /** Never a secret one: the page is public. */
@@ -38,6 +23,6 @@ export function docsPage({ publicToken }: PageOptions): DocsPage {
     });
     const path = target.split('?', 1)[0]!.slice(docsPath.length).replace(/^\//, '');
     const file = files(path);
-    return file && { status: 200, headers: { ...headers, 'content-type': file.contentType }, body: file.text };
+    return file && { status: 200, headers: { ...pageHeaders, 'content-type': file.contentType }, body: file.text };
   };
 }

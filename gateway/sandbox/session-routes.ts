@@ -61,6 +61,9 @@ const SessionView = Closed(
     key_exposed: Type.Boolean({
       description: 'the key was used with mock ECDSA, which discloses the nonce: it has no threshold security left',
     }),
+    resume_token: Nullable(
+      Type.String({ description: 'of its present checkpoint, for ResumeSession; null: it cannot be resumed now' }),
+    ),
     created_at: Timestamp,
     expires_at: Timestamp,
     transcript: Nullable(
@@ -198,6 +201,7 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     curve: found.curve === '' ? null : found.curve,
     key_scheme: found.keyScheme === '' ? null : found.keyScheme,
     key_exposed: found.keyExposed,
+    resume_token: found.resumeToken === '' ? null : found.resumeToken,
     created_at: isoTime(Number(found.createdAtEpochMs)),
     expires_at: isoTime(Number(found.expiresAtEpochMs)),
     transcript: seen === undefined ? null : seen.frames.map(runEventJson),

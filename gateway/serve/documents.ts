@@ -1,5 +1,5 @@
 /**
- * GET /v1/openapi.json, and /v1/docs, where the same is browsed and `/` leads. The HTTP server provides the files of that page
+ * GET /v1/openapi.json, and /v1/docs, where the same is browsed. The HTTP server provides the files of that page
  * (http/docs-page.ts); without them there is no page. The document is made at its first request, so that no start waits for it.
  */
 import type { Route } from '../api/route.ts';
@@ -34,11 +34,7 @@ export function documentEndpoints(routes: readonly Route[], options: DocumentOpt
     entry.route = undefined;
     throw noSuchPath(request.method, request.target);
   };
-  return [
-    ...endpoints,
-    read('/', async () => ({ status: 302, headers: { location: docsPath } })),
-    ...[docsPath, `${docsPath}/*`].map((path) => read(path, browse)),
-  ];
+  return [...endpoints, ...[docsPath, `${docsPath}/*`].map((path) => read(path, browse))];
 }
 
 function once<T>(make: () => T): () => T {

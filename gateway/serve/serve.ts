@@ -15,6 +15,7 @@ import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { CallServerDeps } from '../signing/keyed-calls.ts';
+import { type ConsoleFiles, consoleEndpoints } from './console.ts';
 import type { RefuseForLoad, Reply, Serve, ServeRequest, ServeResponse } from './contract.ts';
 import { corsFor } from './cors.ts';
 import { type DocumentOptions, documentEndpoints } from './documents.ts';
@@ -35,6 +36,8 @@ export interface ServeDeps extends CallServerDeps, DocumentOptions {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Names under which a sandbox answers, beside those of this machine and network; "*": any. */
   readonly allowedHosts?: readonly string[] | undefined;
+  /** Of the page at `/`, in a sandbox alone. */
+  readonly consoleFiles?: ConsoleFiles | undefined;
   /** The wallet API; without it there is the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps } | undefined;
 }
@@ -60,6 +63,7 @@ export function makeServing(deps: ServeDeps): Serving {
     ...signingEndpoints(deps),
     ...(rest === undefined ? [] : restEndpoints(rest.routes, rest.deps)),
     ...(rest === undefined ? [] : documentEndpoints(rest.routes, deps)),
+    ...(isSandbox && deps.consoleFiles !== undefined ? consoleEndpoints(deps.consoleFiles, deps.publicToken) : []),
   ]);
   const refuseForLoad: RefuseForLoad = (request) => {
     if (!deps.admission.mayRefuse) return undefined;

@@ -29,6 +29,7 @@ import { ManyInjectors } from '../../scenarios/injection/many-clusters.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
+import type { ServedGateway } from '../service/gateway-process.ts';
 import { faultyServe } from './api-faults.ts';
 import { type ApiServers, type ListenAddress, openApiServers } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
@@ -61,6 +62,8 @@ export interface EmbeddedOptions
   readonly acceptAnyTestToken: boolean;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
+  /** Of its page at `/`; undefined: it has none. */
+  readonly consoleFiles?: ServedGateway['consoleFiles'];
   /** Makes or finds the ready-made keys, before the API servers open. */
   readonly makeKeys: (ask: AskService) => Promise<unknown>;
   /** The state of an earlier run. */
@@ -173,6 +176,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     served: {
       ...page,
       docsPage: docsPage(page),
+      consoleFiles: options.consoleFiles,
       readyMadeKeys: readyMade,
       control: recorder?.control(control) ?? control,
       ...(recorder && { through: (calls) => recorder.calls(calls) }),

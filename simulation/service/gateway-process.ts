@@ -35,7 +35,10 @@ import type { ProcessLife } from './process-life.ts';
 
 /** The ports of a world with outside clients for its gateways. */
 export interface ServedGateway
-  extends Pick<ServeDeps, 'version' | 'publicToken' | 'docsPage' | 'corsOrigins' | 'allowedHosts' | 'readyMadeKeys'> {
+  extends Pick<
+    ServeDeps,
+    'version' | 'publicToken' | 'docsPage' | 'consoleFiles' | 'corsOrigins' | 'allowedHosts' | 'readyMadeKeys'
+  > {
   readonly control: SandboxControl;
   /** An interceptor of its clients' calls to the coordinator. */
   readonly through?: (calls: Calls) => Calls;

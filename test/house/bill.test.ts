@@ -33,7 +33,7 @@ const lock = read('package-lock.json').packages as Record<
 /** Its published source map names a folder of the machine that built it. */
 const elsewhere = new Map([['node_modules/@js-sdsl/.build-data', 'node_modules/@js-sdsl/ordered-map']]);
 /** Scripts of HTML pages, which are packed as texts: no source map names them. */
-const ofPages = ['uplot'];
+const ofPages = ['preact', 'uplot'];
 
 /** Folders of packages whose code the shipped bundles hold. */
 function bundledFolders(): string[] {

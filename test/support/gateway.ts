@@ -135,6 +135,8 @@ export interface GatewayOptions {
   readonly tls?: ApiServerTls;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
+  readonly consoleFiles?: HttpDeps['consoleFiles'];
+  readonly publicToken?: string;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: TestClock;
@@ -211,7 +213,9 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     corsOrigins,
     allowedHosts,
     environment,
+    consoleFiles: options.consoleFiles,
     version: '0.0.0-test',
+    ...(options.publicToken !== undefined && { publicToken: options.publicToken }),
     ...(rest !== undefined && { rest }),
   };
   const http = await buildHttp(served);

@@ -33,13 +33,24 @@ const variables = (theme: 0 | 1) =>
     .map(([name, colours]) => `--${name}:${colours[theme]};`)
     .join('');
 
-const sans = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif';
-const mono = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace';
+export const sans = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif';
+export const mono = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace';
 
-export const styles = `
+/** Colours of both themes, and the fonts of the diagram. */
+export const themes = `
 :root{color-scheme:light dark;${variables(0)}
 --small-font:11px ${sans};--mono-font:11px ${mono};--head-font:600 12.5px ${sans}}
 @media (prefers-color-scheme:dark){:root{${variables(1)}}}
+`;
+/** The square of a fault's family. */
+export const swatches = `
+.swatch{width:10px;height:10px;border-radius:3px;align-self:center;background:var(--muted)}
+${Object.keys(families)
+  .map((family) => `.swatch.${family}{background:var(--${family})}`)
+  .join('')}
+`;
+
+export const styles = `${themes}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:flex;flex-direction:column;background:var(--panel);color:var(--ink);font:15px/1.5 ${sans};font-variant-numeric:tabular-nums}
 h1,h2,h3,p,ul,dl,dd{margin:0;padding:0}
@@ -72,10 +83,7 @@ h2{font-size:13px;font-weight:650;color:var(--muted)}
 .marks strong{font-weight:600}
 .jump{padding:0 7px;min-height:22px;font-family:${mono};font-size:12px}
 .jump.bad{color:var(--bad);border-color:var(--bad)}
-.swatch{width:10px;height:10px;border-radius:3px;align-self:center;background:var(--muted)}
-${Object.keys(families)
-  .map((family) => `.swatch.${family}{background:var(--${family})}`)
-  .join('')}
+${swatches}
 .tools{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:9px 28px;border-top:1px solid var(--rule);border-bottom:1px solid var(--rule);background:var(--panel)}
 .tools .set{display:flex}
 .tools .set button{border-radius:0;margin-left:-1px}

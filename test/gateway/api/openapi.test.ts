@@ -198,11 +198,6 @@ function set(document: Document, path: readonly string[], value: unknown): void 
 }
 
 describe('the page', () => {
-  it('is where the root leads', async () => {
-    const root = await rest.app.inject({ url: '/' });
-    expect([root.statusCode, root.headers.location]).toEqual([302, docsPath]);
-  });
-
   it('shows no token unless it is public', () => {
     expect(JSON.stringify(document)).not.toContain('svc_sk_test_0');
     expect(JSON.stringify(openapiDocument(routes, '1', 'svc_sk_test_0'))).toContain('svc_sk_test_0');

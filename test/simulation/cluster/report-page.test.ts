@@ -1,12 +1,15 @@
 /** The page's parts without a browser: what it embeds, how it reads it back, and what it finds at any moment. */
 import { createHash } from 'node:crypto';
-import vm from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Canvas, Pen } from '../../../clients/report/html/browser/dom.ts';
+import { makeDrawing } from '../../../clients/report/html/browser/draw.ts';
 import { encodeRun } from '../../../clients/report/html/browser/encode.ts';
 import { type EventFilter, makeLayout } from '../../../clients/report/html/browser/layout.ts';
+import { makeLiveModel } from '../../../clients/report/html/browser/live-model.ts';
+import { makeMargins } from '../../../clients/report/html/browser/margins.ts';
 import { type RunModel, readModel } from '../../../clients/report/html/browser/model.ts';
-import { findSpans } from '../../../clients/report/html/browser/spans.ts';
+import { findSpans, type Spans } from '../../../clients/report/html/browser/spans.ts';
 import { htmlPage } from '../../../clients/report/html/page.ts';
 import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { codePoint } from '../../support/code-point.ts';
@@ -50,20 +53,6 @@ describe('the document', () => {
 
   test('is the same for the same run', () => {
     expect(htmlPage(manySessions(3))).toBe(htmlPage(manySessions(3)));
-  });
-
-  test('has a script whose parts name nothing outside themselves', () => {
-    const page = htmlPage(manySessions(2));
-    const json = /<script type="application\/json" id="run">([\s\S]*?)<\/script>/.exec(page)![1]!;
-    const context = vm.createContext({ json });
-    for (const part of [readModel, findSpans, makeLayout]) vm.runInContext(`var ${part.name} = ${part}`, context);
-    const shown = vm.runInContext(
-      `var model = readModel(json);
-       makeLayout(model, findSpans(model), { words: '', without: new Set(), actor: '', session: '', fault: '' },
-         { ordinal: true, zoom: 1, apart: true }).shown`,
-      context,
-    );
-    expect(shown).toBe(manySessions(2).events.length);
   });
 
   test('stays below 15 MB for 100,000 events', () => {
@@ -263,5 +252,70 @@ describe('what is in sight', () => {
     const layout = makeLayout(empty, findSpans(empty), everything, byOrder);
     expect([layout.shown, layout.eventAt(0), layout.neighbour(-1, 1), layout.height]).toEqual([0, -1, -1, 0]);
     layout.forEachBetween(0, 1000, () => expect.unreachable());
+  });
+});
+
+describe('a run that has not ended', () => {
+  /** Every stroke of the whole diagram, and every state at its end. */
+  function shown(model: RunModel, spans: Spans, ordinal: boolean) {
+    const strokes: unknown[] = [];
+    const pen = new Proxy({} as Pen, {
+      get:
+        (_, name) =>
+        (...values: unknown[]) =>
+          strokes.push([name, ...values]),
+      set: (_, name, value) => strokes.push([name, value]) > 0,
+    });
+    const layout = makeLayout(model, spans, everything, { ordinal, zoom: 1, apart: true });
+    const screen = { width: 1400, height: layout.height + 200, pixelRatio: 1, scrollTop: 0, scrollLeft: 0 };
+    const chosen = { selected: model.count - 1, moment: model.count - 1, session: '' };
+    const colour = (name: string) => name;
+    makeDrawing(makeMargins()).draw({ getContext: () => pen } as unknown as Canvas, {
+      ...{ model, spans, layout, ...screen, ...chosen, colour },
+    });
+    const last = [...spans.statesAt(model.count - 1)];
+    const states = last.map((event, actor) => [
+      spans.actors[actor],
+      event < 0 ? undefined : model.text(event, 'state'),
+    ]);
+    return { strokes, states, processes: spans.processNames, faults: spans.faults, lanes: spans.lanes };
+  }
+
+  test('is drawn event by event as if it was read at once', () => {
+    const events = manySessions(5).events.toSorted((a, b) => a.atMs - b.atMs);
+    const live = makeLiveModel(5);
+    let strokes = 0;
+    for (const [index, event] of events.entries()) {
+      live.append([event]);
+      const read = modelOf(events.slice(0, index + 1));
+      const ordinal = index % 2 === 0;
+      const grown = shown(live.model, live.spans, ordinal);
+      expect(grown).toEqual(shown(read, findSpans(read), ordinal));
+      strokes = grown.strokes.length;
+    }
+    expect(strokes).toBeGreaterThan(1_000);
+  });
+
+  test('is the same however its events are divided', () => {
+    const events = [...hostileTexts.flatMap(oneOfEach), ...manySessions(4).events].toSorted((a, b) => a.atMs - b.atMs);
+    const read = modelOf(events);
+    const atOnce = shown(read, findSpans(read), true);
+    fc.assert(
+      fc.property(fc.array(fc.nat(events.length), { maxLength: 8 }), (cuts) => {
+        const live = makeLiveModel(5);
+        const bounds = [0, ...cuts.sort((a, b) => a - b), events.length];
+        for (const [index, until] of bounds.entries()) live.append(events.slice(bounds[index - 1] ?? 0, until));
+        expect(shown(live.model, live.spans, true)).toEqual(atOnce);
+      }),
+      { numRuns: runs(10, 100) },
+    );
+  });
+
+  test('gives an event that comes late the time of the one before it', () => {
+    const process = (atMs: number): RunEvent => ({ kind: 'process', atMs, process: 'redis', what: 'up', text: '' });
+    const live = makeLiveModel(1);
+    live.append([process(5)]);
+    live.append([process(3), process(7)]);
+    expect(live.model.at).toEqual([5, 5, 7]);
   });
 });

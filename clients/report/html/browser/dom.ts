@@ -84,10 +84,13 @@ export interface Browser {
   };
   readonly devicePixelRatio: number;
   readonly navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
-  readonly ResizeObserver: new (seen: () => void) => { observe(element: Ui): void };
+  readonly ResizeObserver: new (seen: () => void) => { observe(element: Ui): void; disconnect(): void };
   requestAnimationFrame(draw: () => void): number;
   setTimeout(task: () => void, ms: number): number;
   clearTimeout(timer: number): void;
   getComputedStyle(element: Ui): { getPropertyValue(name: string): string };
-  matchMedia(query: string): { addEventListener(type: 'change', listener: () => void): void };
+  matchMedia(query: string): {
+    addEventListener(type: 'change', listener: () => void): void;
+    removeEventListener(type: 'change', listener: () => void): void;
+  };
 }

@@ -2,6 +2,7 @@
  * Draws the visible part: one vertical line for each process, arrows from send to arrival, faults on top. Runs in the browser. It
  * draws on a canvas and changes nothing else.
  */
+import { families } from './addresses.ts';
 import type { Canvas, Pen } from './dom.ts';
 import type { DrawnScene, Geometry, Margins } from './margins.ts';
 
@@ -96,7 +97,7 @@ export function makeDrawing(margins: Margins): Drawing {
     const { model, spans } = scene;
     const kind = model.kindName(event);
     if (event === scene.selected) return 'accent';
-    if (spans.touched[event] !== 255) return spans.families[spans.touched[event]!]!;
+    if (spans.touched[event] !== 255) return families[spans.touched[event]!]!;
     if (kind === 'fault') return spans.faults.find(({ id }) => id === model.text(event, 'id'))?.family ?? 'process';
     const level = model.text(event, 'level');
     if (level === 'error' || kind === 'violation') return 'bad';

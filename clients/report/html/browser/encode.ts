@@ -8,8 +8,10 @@ import type { RunEvent } from '../../../../scenarios/faults/recording.ts';
 import type { Run } from '../../../../scenarios/runner/world.ts';
 import { sortedFields } from '../../plain.ts';
 import { verdictInWords } from '../../verdict.ts';
+import { makeStrings, type Strings } from './strings.ts';
 
 export type EncodedCell = number | readonly number[];
+export type EncodedRow = readonly EncodedCell[];
 
 export interface EncodedRun {
   readonly scenario: string;
@@ -20,7 +22,7 @@ export interface EncodedRun {
   readonly shapes: readonly (readonly string[])[];
   readonly strings: readonly string[];
   /** In order of time. `arrives` are milliseconds after the frame left. */
-  readonly rows: readonly (readonly EncodedCell[])[];
+  readonly rows: readonly EncodedRow[];
 }
 
 const shapes = {
@@ -35,31 +37,27 @@ const shapes = {
 } as const satisfies Readonly<Record<RunEvent['kind'], readonly string[]>>;
 
 const kinds = Object.keys(shapes) as readonly RunEvent['kind'][];
+/** How `encodeEvent` writes: the same for every run. */
+export const encoding = { kinds, shapes: kinds.map((kind) => shapes[kind]) };
 
 export function encodeRun(run: Run): EncodedRun {
-  const strings: string[] = [];
-  const known = new Map<string, number>();
-  const indexOf = (text: string): number => {
-    let index = known.get(text);
-    if (index === undefined) {
-      index = strings.push(text) - 1;
-      known.set(text, index);
-    }
-    return index;
-  };
+  const { strings, indexOf } = makeStrings();
   // Observations of a live run's processes are slightly out of order: sorts them by time, ties in order of observation.
   const events = run.events.toSorted((a, b) => a.atMs - b.atMs);
-  const rows = events.map((event) => [kinds.indexOf(event.kind), rounded(event.atMs), ...cells(event, indexOf)]);
   return {
     scenario: run.scenario,
     nodes: run.nodes,
     tookMs: run.tookMs,
     verdict: verdictInWords(run.verdict).sentence,
-    kinds,
-    shapes: kinds.map((kind) => shapes[kind]),
+    ...encoding,
     strings,
-    rows,
+    rows: events.map((event) => encodeEvent(event, indexOf)),
   };
+}
+
+/** Its texts go into the table of strings. */
+export function encodeEvent(event: RunEvent, indexOf: Strings['indexOf']): EncodedRow {
+  return [kinds.indexOf(event.kind), rounded(event.atMs), ...cells(event, indexOf)];
 }
 
 function cells(event: RunEvent, indexOf: (text: string) => number): EncodedCell[] {

@@ -2,6 +2,7 @@
  * The layout: the column and height of each event, and the visible events. Runs in the browser. Searches are binary; blocks find
  * events that reach into the visible part from above.
  */
+import { clusterOf, processOf } from './addresses.ts';
 import type { RunModel } from './model.ts';
 import type { Spans } from './spans.ts';
 
@@ -53,25 +54,25 @@ export function makeLayout(
   const { count, startRank, arrivalStart, arrivalRank, rankTime, rankEvent } = model;
   const heightMax = 15_000_000;
   const parts = ['coordinator', 'cluster', 'signing', 'dkg', 'expiry', 'closing'];
-  const isCoordinator = (process: string) => process === `${spans.clusterOf(process)}coordinator`;
+  const isCoordinator = (process: string) => process === `${clusterOf(process)}coordinator`;
   const partOf = (address: string): string => {
-    const process = spans.processOf(address);
+    const process = processOf(address);
     if (!isCoordinator(process) || !view.apart) return process;
-    const cluster = spans.clusterOf(address);
+    const cluster = clusterOf(address);
     const first = address.slice(cluster.length).split('/')[0]!;
     return `${cluster}${parts.includes(first) ? first : 'coordinator'}`;
   };
 
   // Columns: clients, gateway, of each cluster the coordinator or its actors and the nodes by number, and the rest.
   const orderOf = (cluster: string) => Number.parseInt(cluster.slice(8), 10) || 0;
-  const clusters = [...new Set(['', ...spans.processNames.map(spans.clusterOf)])];
+  const clusters = [...new Set(['', ...spans.processNames.map(clusterOf)])];
   clusters.sort((a, b) => orderOf(a) - orderOf(b));
   const seenParts = new Set<string>(clusters.map((cluster) => `${cluster}coordinator`));
   if (view.apart) {
     for (let event = 0; event < count; event += 1)
       for (const name of ['from', 'to', 'address']) {
         const address = model.text(event, name);
-        if (address !== '' && isCoordinator(spans.processOf(address))) seenParts.add(partOf(address));
+        if (address !== '' && isCoordinator(processOf(address))) seenParts.add(partOf(address));
       }
   }
   const nodesOf = (cluster: string) => {
@@ -96,7 +97,7 @@ export function makeLayout(
   ];
   const indexOfColumn = new Map(columns.map(({ name }, index) => [name, index] as const));
   const columnOf = (address: string) =>
-    indexOfColumn.get(partOf(address)) ?? indexOfColumn.get(`${spans.clusterOf(address)}coordinator`)!;
+    indexOfColumn.get(partOf(address)) ?? indexOfColumn.get(`${clusterOf(address)}coordinator`)!;
 
   // The events that the filter keeps.
   const keep = new Uint8Array(count);
@@ -111,7 +112,7 @@ export function makeLayout(
   const actorWords = filter.actor.toLowerCase();
   const actorMatches = (address: string) => {
     const own = address.toLowerCase();
-    return own === actorWords || own.startsWith(`${actorWords}/`) || spans.processOf(address) === actorWords;
+    return own === actorWords || own.startsWith(`${actorWords}/`) || processOf(address) === actorWords;
   };
   const known = new Map<string, boolean>();
   const isActor = (address: string) => {

@@ -1,26 +1,30 @@
 /**
- * The run in the page's memory: columns of numbers, read once. Runs in the browser.
+ * A run in the page's memory: columns of numbers, to which events are appended. Runs in the browser.
  *
  * A *moment* is a point on the page's vertical axis: each event has one, and each arrival of a frame. `rank` numbers moments in
- * order of time.
+ * order of time. Arrivals that are later than the last event have ranks that grow with each event before them.
  */
-import type { EncodedCell, EncodedRun } from './encode.ts';
+import type { EncodedCell, EncodedRow, EncodedRun } from './encode.ts';
+import { makeStrings, type Strings } from './strings.ts';
 
 export interface RunModel {
-  readonly run: EncodedRun;
+  readonly run: Omit<EncodedRun, 'rows'>;
   readonly strings: readonly string[];
   readonly count: number;
-  readonly at: Float64Array;
+  readonly at: readonly number[];
   /** Index into `run.kinds`. */
-  readonly kind: Uint8Array;
+  readonly kind: readonly number[];
   /** Index into strings; -1: none. */
-  readonly session: Int32Array;
+  readonly session: readonly number[];
   /** Where the arrivals of an event begin; there is one more than there are events. */
-  readonly arrivalStart: Uint32Array;
-  readonly startRank: Uint32Array;
-  readonly arrivalRank: Uint32Array;
-  readonly rankTime: Float64Array;
-  readonly rankEvent: Uint32Array;
+  readonly arrivalStart: readonly number[];
+  readonly arrivalTime: readonly number[];
+  readonly startRank: readonly number[];
+  readonly arrivalRank: readonly number[];
+  readonly rankTime: readonly number[];
+  readonly rankEvent: readonly number[];
+  /** Events in order of time: one before the last event gets the time of that. */
+  append(rows: readonly EncodedRow[]): void;
   kindName(event: number): string;
   /** A recorded value: text, number, or a list of them; undefined: this kind has no value of that name. */
   value(event: number, name: string): string | number | readonly string[] | readonly number[] | undefined;
@@ -37,13 +41,20 @@ export interface RunModel {
 }
 
 export function readModel(json: string): RunModel {
-  const run = JSON.parse(json) as EncodedRun;
-  const { strings, rows, kinds, shapes } = run;
-  const count = rows.length;
-  const at = new Float64Array(count);
-  const kind = new Uint8Array(count);
-  const session = new Int32Array(count).fill(-1);
-  const arrivalStart = new Uint32Array(count + 1);
+  const { rows, ...run } = JSON.parse(json) as EncodedRun;
+  const model = makeModel(run, makeStrings(run.strings));
+  model.append(rows);
+  return model;
+}
+
+/** A model without events, over the strings that their rows will name. */
+export function makeModel(run: RunModel['run'], { strings, indexOf }: Strings): RunModel {
+  const { kinds, shapes } = run;
+  const rows: EncodedRow[] = [];
+  const at: number[] = [];
+  const kind: number[] = [];
+  const session: number[] = [];
+  const arrivalStart: number[] = [0];
   const places = shapes.map((shape) => new Map(shape.map((name, index) => [name.slice(1), index + 2] as const)));
   const cell = (event: number, name: string): EncodedCell | undefined => {
     const place = places[kind[event]!]!.get(name);
@@ -57,77 +68,78 @@ export function readModel(json: string): RunModel {
     if (parts[0] === 'node' && parts[2] === 'dkg' && parts.length >= 5) return parts.slice(4).join('/');
     return '';
   };
-  const indexOfString = new Map(strings.map((text, index) => [text, index] as const));
   const sessionOfIndex = new Map<number, number>();
-  const sessionName = indexOfString.get('session');
   /** Actors name the session of an event in a field of that name. */
   const sessionOfFields = (event: number): number | undefined => {
     const fields = cell(event, 'fields') as readonly number[] | undefined;
-    if (!fields || sessionName === undefined) return undefined;
-    for (let index = 0; index < fields.length; index += 2) {
-      if (fields[index] !== sessionName) continue;
+    for (let index = 0; fields !== undefined && index < fields.length; index += 2) {
+      if (strings[fields[index]!] !== 'session') continue;
       const said: unknown = JSON.parse(strings[fields[index + 1]!]!);
-      return typeof said === 'string' && said !== '' ? indexOfString.get(said) : undefined;
+      return typeof said === 'string' && said !== '' ? indexOf(said) : undefined;
     }
     return undefined;
   };
-  for (let event = 0; event < count; event += 1) {
-    const row = rows[event]!;
-    kind[event] = row[0] as number;
-    at[event] = row[1] as number;
-    const arrives = cell(event, 'arrives') as readonly number[] | undefined;
-    arrivalStart[event + 1] = arrivalStart[event]! + (arrives?.length ?? 0);
+  const sessionOf = (event: number): number => {
     const own = (cell(event, 'session') as number | undefined) ?? sessionOfFields(event);
+    if (own !== undefined && strings[own] !== '') return own;
     const address = cell(event, 'address') as number | undefined;
-    if (own !== undefined && strings[own] !== '') session[event] = own;
-    else if (address !== undefined) {
-      let index = sessionOfIndex.get(address);
-      if (index === undefined) {
-        index = indexOfString.get(sessionOfAddress(strings[address]!)) ?? -1;
-        if (strings[index] === '') index = -1;
-        sessionOfIndex.set(address, index);
-      }
-      session[event] = index;
+    if (address === undefined) return -1;
+    let index = sessionOfIndex.get(address);
+    if (index === undefined) {
+      const name = sessionOfAddress(strings[address]!);
+      index = name === '' ? -1 : indexOf(name);
+      sessionOfIndex.set(address, index);
     }
-  }
-
-  // An arrival comes right after its own start if it takes no time, else before starts at the same time.
-  const arrivals = arrivalStart[count]!;
-  const arrivalTime = new Float64Array(arrivals);
-  const arrivalEvent = new Uint32Array(arrivals);
-  for (let event = 0; event < count; event += 1) {
-    const first = arrivalStart[event]!;
-    if (first === arrivalStart[event + 1]) continue;
-    const after = cell(event, 'arrives') as readonly number[];
-    for (let copy = 0; copy < after.length; copy += 1) {
-      arrivalTime[first + copy] = at[event]! + after[copy]!;
-      arrivalEvent[first + copy] = event;
-    }
-  }
-  const inOrder = Uint32Array.from({ length: arrivals }, (_, index) => index).sort(
-    (a, b) => arrivalTime[a]! - arrivalTime[b]! || a - b,
-  );
-  const startRank = new Uint32Array(count);
-  const arrivalRank = new Uint32Array(arrivals);
-  const rankTime = new Float64Array(count + arrivals);
-  const rankEvent = new Uint32Array(count + arrivals);
-  let rank = 0;
-  let next = 0;
-  const place = (event: number, time: number) => {
-    rankTime[rank] = time;
-    rankEvent[rank] = event;
-    rank += 1;
-    return rank - 1;
+    return index;
   };
-  for (let event = 0; event <= count; event += 1) {
-    const until = event < count ? at[event]! : Number.POSITIVE_INFINITY;
-    for (; next < arrivals && arrivalTime[inOrder[next]!]! <= until; next += 1) {
-      const arrival = inOrder[next]!;
-      if (arrivalEvent[arrival]! >= event) break;
+
+  const arrivalTime: number[] = [];
+  const arrivalEvent: number[] = [];
+  const startRank: number[] = [];
+  const arrivalRank: number[] = [];
+  const rankTime: number[] = [];
+  const rankEvent: number[] = [];
+  const place = (event: number, time: number): number => {
+    rankTime.push(time);
+    rankEvent.push(event);
+    return rankTime.length - 1;
+  };
+  /** Arrivals after the last event, in order of time. */
+  const ahead: number[] = [];
+  const addAhead = (arrival: number) => {
+    let index = ahead.length;
+    while (index > 0 && arrivalTime[ahead[index - 1]!]! > arrivalTime[arrival]!) index -= 1;
+    ahead.splice(index, 0, arrival);
+  };
+  /** The number of moments whose ranks no further event changes. */
+  let settled = 0;
+  const add = (row: EncodedRow) => {
+    const event = rows.push(row) - 1;
+    const time = Math.max(row[1] as number, at[event - 1] ?? 0);
+    kind.push(row[0] as number);
+    at.push(time);
+    session.push(sessionOf(event));
+    // An arrival comes right after its own start if it takes no time, else before starts at the same time.
+    let due = 0;
+    while (due < ahead.length && arrivalTime[ahead[due]!]! <= time) due += 1;
+    for (const arrival of ahead.splice(0, due))
       arrivalRank[arrival] = place(arrivalEvent[arrival]!, arrivalTime[arrival]!);
+    startRank.push(place(event, time));
+    const arrives = (cell(event, 'arrives') ?? []) as readonly number[];
+    for (const late of arrives) {
+      arrivalEvent.push(event);
+      arrivalRank.push(0);
+      addAhead(arrivalTime.push(time + late) - 1);
     }
-    if (event < count) startRank[event] = place(event, until);
-  }
+    arrivalStart.push(arrivalTime.length);
+  };
+  const append: RunModel['append'] = (more) => {
+    rankTime.length = settled;
+    rankEvent.length = settled;
+    for (const row of more) add(row);
+    settled = rankTime.length;
+    for (const arrival of ahead) arrivalRank[arrival] = place(arrivalEvent[arrival]!, arrivalTime[arrival]!);
+  };
 
   const value: RunModel['value'] = (event, name) => {
     const place = places[kind[event]!]!.get(name);
@@ -152,15 +164,19 @@ export function readModel(json: string): RunModel {
   return {
     run,
     strings,
-    count,
+    get count() {
+      return rows.length;
+    },
     at,
     kind,
     session,
     arrivalStart,
+    arrivalTime,
     startRank,
     arrivalRank,
     rankTime,
     rankEvent,
+    append,
     kindName: (event) => kinds[kind[event]!]!,
     value,
     text,

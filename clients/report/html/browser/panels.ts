@@ -2,6 +2,7 @@
  * The texts beside the diagram: the selected event, and every actor's state at that moment. Runs in the browser. Texts of a run
  * become text nodes, never markup.
  */
+import { processOf } from './addresses.ts';
 import type { Browser, Ui } from './dom.ts';
 import type { RunModel } from './model.ts';
 import type { Spans } from './spans.ts';
@@ -90,7 +91,7 @@ export function makePanels(browser: Browser, model: RunModel, spans: Spans): Pan
       if (!address.toLowerCase().includes(words.toLowerCase())) continue;
       count += 1;
       if (count > rowsMax) continue;
-      const process = spans.processOf(address);
+      const process = processOf(address);
       if (!byProcess.has(process)) byProcess.set(process, []);
       byProcess.get(process)!.push({ address, event: states[actor]! });
     }

@@ -1,7 +1,8 @@
 /**
  * Spans: processes that are down or paused, active faults, sessions with their states; and the state of any actor at any moment.
- * Computed once. Runs in the browser.
+ * Each event is seen once, after it was appended. Runs in the browser.
  */
+import { type FaultFamily, families, familyOf, processOf } from './addresses.ts';
 import type { RunModel } from './model.ts';
 
 /** `until`: the event that ends it; -1: none. */
@@ -16,7 +17,7 @@ export interface ProcessSpan extends EventSpan {
 export interface FaultSpan extends EventSpan {
   readonly id: string;
   readonly fault: string;
-  readonly family: string;
+  readonly family: FaultFamily;
   readonly targets: readonly string[];
   readonly triggers: number[];
   /** The number of frames that it touched, and the first of them; -1: none. */
@@ -28,11 +29,13 @@ export interface SessionSpan {
   /** The index of its lane: sessions that do not overlap share one. */
   lane: number;
   readonly firstRank: number;
-  lastRank: number;
+  readonly lastRank: number;
   readonly segments: { readonly event: number; readonly state: string; readonly epoch: string }[];
 }
 
 export interface Spans {
+  /** Sees the events that were appended to the model since. */
+  update(): void;
   readonly processes: readonly ProcessSpan[];
   readonly faults: readonly FaultSpan[];
   readonly sessions: readonly SessionSpan[];
@@ -41,12 +44,8 @@ export interface Spans {
   /** Every process that an event names. */
   readonly processNames: readonly string[];
   readonly actors: readonly string[];
-  /** Family of the first fault that touched a frame, as index into families; 255: none. */
-  readonly touched: Uint8Array;
-  readonly families: readonly string[];
-  processOf(address: string): string;
-  /** The prefix of a further cluster's names, "cluster/2/"; empty for the first, and for names outside clusters. */
-  clusterOf(address: string): string;
+  /** FaultFamily of the first fault that touched a frame, as index into families; 255: none. */
+  readonly touched: readonly number[];
   /**
    * The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet, or its process
    * went down since.
@@ -58,24 +57,6 @@ export interface Spans {
 }
 
 export function findSpans(model: RunModel): Spans {
-  const families = ['process', 'link', 'byzantine', 'clock', 'store', 'queue', 'receipt'];
-  const linkFaults = 'delay drop duplicate reorder partition hold half_open corrupt truncate'.split(' ');
-  const familyOf = (fault: string): string => {
-    if (fault === 'crash' || fault === 'pause' || fault === 'slow') return 'process';
-    if (linkFaults.includes(fault)) return 'link';
-    if (fault.startsWith('clock_')) return 'clock';
-    if (fault.startsWith('store_') || fault === 'redis_gone') return 'store';
-    if (/^(worker_|receiver_|double_delivery|poison_job)/.test(fault)) return 'queue';
-    return fault === 'force_receipt' ? 'receipt' : 'byzantine';
-  };
-  const clusterOf = (address: string): string => /^cluster\/\d+\//.exec(address)?.[0] ?? '';
-  const processOf = (address: string): string => {
-    const cluster = clusterOf(address);
-    const parts = address.slice(cluster.length).split('/');
-    if (parts[0] === 'node' && parts.length > 1) return `${cluster}node/${parts[1]}`;
-    return ['gateway', 'worker', 'receiver', 'redis'].includes(parts[0]!) ? parts[0]! : `${cluster}coordinator`;
-  };
-
   const processes: ProcessSpan[] = [];
   const faults: FaultSpan[] = [];
   const violations: number[] = [];
@@ -83,14 +64,16 @@ export function findSpans(model: RunModel): Spans {
   const names = new Set<string>();
   const open = new Map<string, ProcessSpan>();
   const openFaults = new Map<string, FaultSpan>();
-  const sessionOf = new Map<number, SessionSpan>();
+  const sessionOf = new Map<number, SessionSpan & { lastEvent: number; lastArrival: number }>();
   const actorIndex = new Map<string, number>();
+  const actors: string[] = [];
   const stateEvents: number[][] = [];
   const processEvents = new Map<string, number[]>();
   const downEvents = new Map<string, number[]>();
   const processOfActor: string[] = [];
   const previous = new Map<number, number>();
-  const touched = new Uint8Array(model.count).fill(255);
+  const touched: number[] = [];
+  let lanes = 0;
   /** The last span of a fault, by its id. */
   const spanOfFault = new Map<string, FaultSpan>();
 
@@ -152,16 +135,27 @@ export function findSpans(model: RunModel): Spans {
   };
   const seeSession = (event: number) => {
     const index = model.session[event]!;
-    const rank = model.startRank[event]!;
     let span = sessionOf.get(index);
     if (!span) {
-      span = { name: model.strings[index]!, lane: 0, firstRank: rank, lastRank: rank, segments: [] };
+      const begun = {
+        name: model.strings[index]!,
+        lane: 0,
+        segments: [],
+        lastEvent: event,
+        lastArrival: -1,
+        firstRank: model.startRank[event]!,
+        get lastRank(): number {
+          return Math.max(model.startRank[begun.lastEvent]!, model.arrivalRank[begun.lastArrival] ?? 0);
+        },
+      };
+      span = begun;
       sessionOf.set(index, span);
       sessions.push(span);
     }
-    span.lastRank = Math.max(span.lastRank, rank);
+    span.lastEvent = event;
+    // Of arrivals at the same time the later one has the higher rank.
     for (let arrival = model.arrivalStart[event]!; arrival < model.arrivalStart[event + 1]!; arrival += 1)
-      span.lastRank = Math.max(span.lastRank, model.arrivalRank[arrival]!);
+      if (model.arrivalTime[arrival]! >= (model.arrivalTime[span.lastArrival] ?? 0)) span.lastArrival = arrival;
     if (model.kindName(event) !== 'state' || !/^(cluster\/\d+\/)?(signing|dkg)\//.test(model.text(event, 'address')))
       return;
     const epoch = model.fields(event).find(([name]) => name === 'epoch')?.[1] ?? '';
@@ -170,7 +164,8 @@ export function findSpans(model: RunModel): Spans {
     if (last?.state !== state || last.epoch !== epoch) span.segments.push({ event, state, epoch });
   };
 
-  for (let event = 0; event < model.count; event += 1) {
+  const see = (event: number) => {
+    touched.push(255);
     const kind = model.kindName(event);
     if (kind === 'process') seeProcess(event);
     else if (kind === 'fault') seeFault(event);
@@ -196,6 +191,7 @@ export function findSpans(model: RunModel): Spans {
         if (actor === undefined) {
           actor = stateEvents.push([]) - 1;
           processOfActor.push(processOf(address));
+          actors.push(address);
           actorIndex.set(address, actor);
         }
         const before = stateEvents[actor]!.at(-1);
@@ -204,16 +200,23 @@ export function findSpans(model: RunModel): Spans {
       }
     }
     if (model.session[event]! >= 0) seeSession(event);
-  }
-
-  // Sessions begin in order: each takes the first lane whose last session is over.
-  const busyUntil: number[] = [];
-  for (const span of sessions) {
-    let lane = busyUntil.findIndex((rank) => rank < span.firstRank);
-    if (lane < 0) lane = busyUntil.length;
-    busyUntil[lane] = span.lastRank;
-    span.lane = lane;
-  }
+  };
+  /** Sessions begin in order: each takes the first lane whose last session is over. */
+  const placeSessions = () => {
+    const busyUntil: number[] = [];
+    for (const span of sessions) {
+      let lane = busyUntil.findIndex((rank) => rank < span.firstRank);
+      if (lane < 0) lane = busyUntil.length;
+      busyUntil[lane] = span.lastRank;
+      span.lane = lane;
+    }
+    lanes = busyUntil.length;
+  };
+  const update = () => {
+    for (let event = touched.length; event < model.count; event += 1) see(event);
+    placeSessions();
+  };
+  update();
 
   /** The last of sorted events that is not after `event`; -1: none. */
   const lastUpTo = (events: readonly number[], event: number): number => {
@@ -227,17 +230,19 @@ export function findSpans(model: RunModel): Spans {
     return low === 0 ? -1 : events[low - 1]!;
   };
   return {
+    update,
     processes,
     faults,
     sessions,
-    lanes: busyUntil.length,
+    get lanes() {
+      return lanes;
+    },
     violations,
-    processNames: [...names],
-    actors: [...actorIndex.keys()],
+    get processNames() {
+      return [...names];
+    },
+    actors,
     touched,
-    families,
-    processOf,
-    clusterOf,
     statesAt: (event) => {
       const downs = new Map([...downEvents].map(([process, events]) => [process, lastUpTo(events, event)] as const));
       return Int32Array.from(stateEvents, (events, actor) => {

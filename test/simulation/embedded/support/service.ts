@@ -1,6 +1,7 @@
 /** An embedded service on free ports, for tests: the sandbox of the public seed, asked over its real doors. */
 import { newSandbox, sandboxSchemes, sandboxTenant } from '../../../../cli/cluster-files/sandbox.ts';
 import { type ReadyKey, readyKeys } from '../../../../cli/start/ready-keys.ts';
+import { consoleFiles } from '../../../../clients/console/files.ts';
 import { type EmbeddedOptions, type EmbeddedService, startEmbedded } from '../../../../simulation/embedded/service.ts';
 import { type JsonReply, type RestAnswer, RestClient, type RestMethod } from '../../../support/rest.ts';
 
@@ -23,7 +24,7 @@ export async function startService(options: Partial<EmbeddedOptions> = {}): Prom
   const service = await startEmbedded({
     http: { host: '127.0.0.1', port: 0 },
     grpc: { host: '127.0.0.1', port: 0 },
-    ...{ nodes, sandbox, version: '0.0.0-test', acceptAnyTestToken: true, chainBlockMs: 20 },
+    ...{ nodes, sandbox, consoleFiles, version: '0.0.0-test', acceptAnyTestToken: true, chainBlockMs: 20 },
     readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
     retryScheduleMs: [20, 20, 20],
     makeKeys: async (ask) => {

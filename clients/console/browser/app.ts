@@ -1,0 +1,199 @@
+/** The page as a whole: its state, its connection and its token; shell.ts draws it. Runs in the browser, which is passed in. */
+import { ApiError, createClient } from '../../client/index.ts';
+import type { Browser } from '../../report/html/browser/dom.ts';
+import { ceremoniesPanel } from './ceremonies-panel.ts';
+import { clusterPanel } from './cluster-panel.ts';
+import type { ConsoleContext, MadeCall, Words } from './context.ts';
+import type { ConsoleBrowser } from './dom.ts';
+import { faultsPanel } from './faults-panel.ts';
+import { type OpenSession, openSession } from './open-session.ts';
+import { makePassing } from './passing.ts';
+import { pictureOf } from './picture.ts';
+import { firstPlace, fragmentOf, placeOf } from './place.ts';
+import { render } from './preact.mjs';
+import { sessionEvents } from './session-events.ts';
+import { sessionReads } from './session-reads.ts';
+import type { SessionViews } from './session-view.ts';
+import { panelNames, shell } from './shell.ts';
+import { makeStore } from './store.ts';
+import { followStream } from './stream.ts';
+import type { Node } from './ui.ts';
+
+const tokenKey = 'signmesh-token';
+const madeMax = 20;
+
+export function startConsole(page: ConsoleBrowser): void {
+  const { document, sessionStorage } = page;
+  const meta = (name: string) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
+  const root = document.getElementById('console')!;
+  const store = makeStore(() => page.performance.now());
+  let token = sessionStorage.getItem(tokenKey) ?? meta('signmesh-token');
+  let place = placeOf(page.location.hash);
+  let words: Words | undefined;
+  let said = '';
+  let made: readonly MadeCall[] = [];
+  let waiting = false;
+  let stop = (): void => undefined;
+  let picture = pictureOf([]);
+  let pictured: unknown;
+  const passing = makePassing(page);
+  let open: OpenSession | undefined;
+
+  const client = createClient({ baseUrl: page.location.origin, token: () => token, clientName: 'signmesh-console' });
+  const changed = () => {
+    if (waiting) return;
+    waiting = true;
+    page.requestAnimationFrame(() => {
+      waiting = false;
+      draw();
+    });
+  };
+  let reads = sessionReads(client, store, changed);
+  const go: ConsoleContext['go'] = (to) => {
+    const before = place;
+    place = to.panel === undefined || to.panel === place.panel ? { ...place, ...to } : { ...firstPlace, ...to };
+    // A search is no step to go back to.
+    const isSearch = before.panel === place.panel && before.chosen === place.chosen;
+    if (isSearch) page.history.replaceState(null, '', fragmentOf(place));
+    else page.location.hash = fragmentOf(place);
+    if (before.words !== place.words) open?.narrow();
+    changed();
+  };
+  const announce = (text: string) => {
+    said = text;
+    changed();
+  };
+  const perform: ConsoleContext['perform'] = async (call, send) => {
+    const entry: MadeCall = { call, outcome: undefined };
+    made = [...made, entry].slice(-madeMax);
+    changed();
+    try {
+      const result = await send();
+      entry.outcome = { isGood: true, text: typeof result === 'string' ? result : 'done' };
+    } catch (error) {
+      entry.outcome = { isGood: false, text: problemOf(error) };
+    }
+    announce(`${call.title}: ${entry.outcome.text}`);
+    return entry.outcome.isGood;
+  };
+  const ask = async <T>(path: string): Promise<T> => {
+    const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}` } });
+    if (!response.ok) throw new Error(`${path.split('?')[0]} answers ${response.status}`);
+    return (await response.json()) as T;
+  };
+  const views: SessionViews = {
+    open: (id, seen) => {
+      if (seen !== undefined) reads.want([seen]);
+      if (open?.id === id) return open;
+      open = openSession(id, {
+        page: page as unknown as Browser,
+        nodes: store.hello?.clusters.find(({ number }) => number === (seen?.cluster ?? 1))?.nodes ?? 0,
+        beganMs: seen?.began_ms,
+        events: (belongs) => sessionEvents(ask, id, seen?.tenant, belongs),
+        read: () =>
+          client.sandbox.session(id, { limit: 1 }, { attemptsMax: 1 }).catch((error: unknown) => {
+            if (error instanceof ApiError && error.status === 404) return null;
+            throw error;
+          }),
+        fault: (fault) => store.faults.find((one) => one.id === fault),
+        words: () => place.words,
+        changed,
+      });
+      return open;
+    },
+  };
+  const loadWords = () =>
+    page
+      .fetch(meta('signmesh-words'))
+      .then(async (response) => {
+        words = (await response.json()) as Words;
+        changed();
+      })
+      // With the next connection again.
+      .catch(() => undefined);
+  const connect = () => {
+    stop();
+    store.connection = { state: 'connecting' };
+    stop = followStream(
+      {
+        fetch: (...given) => page.fetch(...given),
+        setTimeout: (task, ms) => page.setTimeout(task, ms),
+        clearTimeout: (timer) => page.clearTimeout(timer),
+      },
+      {
+        token: () => token,
+        next: () => store.next,
+        connected: (connection) => {
+          store.connection = connection;
+          changed();
+        },
+        greet: (hello) => {
+          // Positions of another recording, or a gap: what is open is read again.
+          if (hello.lost || store.hello?.began_at !== hello.began_at) open = undefined;
+          store.greet(hello);
+          if (words === undefined) void loadWords();
+          changed();
+        },
+        take: (batch) => {
+          const seen = store.take(batch);
+          const kinds = new Map(store.faults.map(({ id, fault }) => [id, fault.fault]));
+          if (place.panel === 'cluster') passing.show(seen, picture, (id) => kinds.get(id));
+          const touching =
+            open === undefined ? undefined : [...store.sessions.values()].find(({ session }) => session === open?.id);
+          open?.see(seen, (id) => touching?.faults.includes(id) ?? false);
+          changed();
+        },
+      },
+    );
+  };
+
+  const panelOf = (context: ConsoleContext): Node => {
+    if (store.hello === undefined) return null;
+    if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
+    return place.panel === 'faults' ? faultsPanel(context) : clusterPanel(context, picture, passing);
+  };
+  const enter = (given: string) => {
+    token = given;
+    sessionStorage.setItem(tokenKey, token);
+    store.reads.clear();
+    reads = sessionReads(client, store, changed);
+    connect();
+    changed();
+  };
+  const draw = () => {
+    if (pictured !== store.nodes) picture = pictureOf(store.nodes);
+    pictured = store.nodes;
+    if (place.panel !== 'ceremonies' || place.chosen === '') open = undefined;
+    const context: ConsoleContext = { page, store, client, place, words, made, go, perform, changed, announce };
+    const { connection } = store;
+    const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);
+    document.title = `${panelNames[place.panel]} · signmesh`;
+    render(shell(context, { content: panelOf(context), said, needsToken, enter }), root);
+  };
+
+  page.addEventListener('hashchange', () => {
+    const next = placeOf(page.location.hash);
+    if (fragmentOf(next) === fragmentOf(place)) return;
+    place = next;
+    open?.narrow();
+    changed();
+  });
+  // Ages grow though nothing happens.
+  const tick = () => {
+    changed();
+    page.setTimeout(tick, 1_000);
+  };
+  if (token !== '') connect();
+  draw();
+  page.setTimeout(tick, 1_000);
+  document.body.dataset.ready = 'yes';
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { details } = error as { readonly details?: readonly { readonly field?: string; readonly message?: string }[] };
+  const fields = (details ?? []).flatMap(({ field, message }) =>
+    message === undefined || error.message.includes(message) ? [] : [field === '' ? message : `${field}: ${message}`],
+  );
+  return [error.message, ...fields].join('; ');
+}

@@ -1,0 +1,204 @@
+/** The list of ceremonies; one that is chosen shows why it is as it is, its receipt, and its diagram (session-view.ts). */
+import type { SandboxStreamSession } from '../../client/generated-api.ts';
+import { makeKey, sign } from './actions.ts';
+import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
+import type { ConsoleContext } from './context.ts';
+import { textIn } from './dom.ts';
+import type { VNode } from './preact.mjs';
+import type { SessionReader } from './session-reads.ts';
+import { type SessionViews, sessionView } from './session-view.ts';
+import { keyOf } from './store.ts';
+import { button, chip, h, type Node, table } from './ui.ts';
+import { ageInWords, counted, durationInWords } from './words.ts';
+
+const rowsMax = 100;
+let filter: StateFilter = 'all';
+/** The key that this page made last: what "Sign" signs with. */
+let ownKey = '';
+let busy = false;
+
+export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, views: SessionViews): Node {
+  const { store, place, go, changed } = context;
+  if (place.chosen !== '') return sessionView(context, views, place.chosen, sessionOf(store, place.chosen));
+  if (store.sessions.size === 0) return h('div', { class: 'panel' }, emptyState(context));
+  const found = listed(store, place.words, filter);
+  const shown = found.slice(0, rowsMax);
+  reads.want(shown);
+  const choose = (state: StateFilter) => () => {
+    filter = state;
+    changed();
+  };
+  const names: Readonly<Record<StateFilter, string>> = {
+    all: 'All',
+    open: 'Open',
+    completed: 'Completed',
+    failed: 'Failed',
+    faulty: 'Met a fault',
+  };
+  return h(
+    'div',
+    { class: 'panel' },
+    h(
+      'div',
+      { class: 'bar' },
+      h('input', {
+        type: 'search',
+        id: 'ceremony-words',
+        placeholder: 'Search by any id, node, reason, fault',
+        'aria-label': 'Search for a session by any id',
+        value: place.words,
+        onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
+      }),
+      h(
+        'span',
+        { class: 'set', role: 'group', 'aria-label': 'Which ceremonies' },
+        ...states.map((state) =>
+          button(names[state], { 'aria-pressed': String(filter === state), onClick: choose(state) }),
+        ),
+      ),
+      h('span', { class: 'space' }),
+      tryButtons(context),
+    ),
+    h(
+      'section',
+      { class: 'card' },
+      found.length === 0
+        ? h(
+            'p',
+            { class: 'quiet' },
+            'No ceremony matches. ',
+            button('Show all', { class: 'link', onClick: () => showAll(context) }),
+          )
+        : table(
+            'Ceremonies, the newest first',
+            ['State', 'Ceremony', 'Round', 'Nodes', 'Faults', 'Took', 'Begun'],
+            shown.map((session) => row(context, session)),
+          ),
+      found.length > rowsMax
+        ? h('p', { class: 'quiet' }, `and ${counted(found.length - rowsMax, 'older one')}: search for them`)
+        : null,
+    ),
+  );
+}
+
+function showAll({ go, changed }: ConsoleContext): void {
+  filter = 'all';
+  go({ words: '' });
+  changed();
+}
+
+function row({ store, go }: ConsoleContext, seen: SandboxStreamSession): VNode {
+  const read = store.reads.get(keyOf(seen));
+  const [words, kind] = stateOf(seen, read);
+  const nodes = nodesOf(seen, read);
+  return h(
+    'tr',
+    { key: keyOf(seen), class: 'choosable', onClick: () => go({ chosen: seen.session }) },
+    h('td', null, chip(words, kind)),
+    h(
+      'th',
+      { scope: 'row' },
+      button(seen.session, {
+        class: 'link id',
+        onClick: () => go({ chosen: seen.session }),
+      }),
+      h(
+        'span',
+        { class: 'under' },
+        `${seen.kind === 'dkg' ? 'key generation' : 'signature'} · ${seen.tenant}${seen.cluster > 1 ? ` · cluster ${seen.cluster}` : ''}`,
+      ),
+    ),
+    h('td', { class: 'number' }, seen.attempt > 0 ? seen.attempt : '–'),
+    h('td', null, nodeMarks(nodes)),
+    h('td', null, seen.faults.length === 0 ? '–' : h('span', { class: 'faults' }, seen.faults.join(', '))),
+    h('td', { class: 'number' }, durationInWords(seen.last_ms - seen.began_ms)),
+    h('td', { class: 'number' }, ageInWords(store.nowMs() - seen.began_ms)),
+  );
+}
+
+export function nodeMarks(nodes: ReturnType<typeof nodesOf>): Node {
+  if (nodes.length === 0) return '–';
+  return h(
+    'span',
+    { class: 'nodes' },
+    ...nodes.map(({ node, role }) =>
+      h(
+        'span',
+        { class: `node-mark ${role.replaceAll(' ', '-')}`, title: `node ${node}: ${role}` },
+        node,
+        h('span', { class: 'unseen' }, ` ${role} `),
+      ),
+    ),
+  );
+}
+
+function emptyState(context: ConsoleContext): Node {
+  return h(
+    'div',
+    { class: 'empty' },
+    h(
+      'svg',
+      { viewBox: '0 0 240 120', 'aria-hidden': 'true' },
+      ...[30, 75, 120, 165, 210].map((x, index) =>
+        h('line', { x1: x, y1: 24, x2: x, y2: 112, class: index === 1 ? 'hub' : '' }),
+      ),
+      ...[
+        [30, 75, 36],
+        [75, 120, 50],
+        [75, 165, 58],
+        [75, 210, 66],
+        [120, 75, 80],
+        [165, 75, 90],
+        [75, 30, 104],
+      ].map(([a = 0, b = 0, y = 0]) => h('line', { x1: a, y1: y, x2: b, y2: y + 4, class: 'arrow' })),
+      ...[30, 75, 120, 165, 210].map((x) => h('circle', { cx: x, cy: 18, r: 7 })),
+    ),
+    h('h2', null, 'No ceremony yet'),
+    h(
+      'p',
+      null,
+      'Every key generation and every signature of this cluster appears here while it runs: who sends what to whom, and who is blamed. Begin with one of your own:',
+    ),
+    tryButtons(context),
+  );
+}
+
+/** A first ceremony by one click: a key, and a signature with it. */
+function tryButtons(context: ConsoleContext): Node {
+  const { client, perform, store, page, changed, go } = context;
+  const name = () => Math.floor(page.performance.now() * 1_000).toString(36) + Date.now().toString(36);
+  const digest = () => page.btoa(String.fromCharCode(...page.crypto.getRandomValues(new Uint8Array(32))));
+  const signWith = async (key: string) => {
+    const action = sign(key, `console-${name()}`, digest());
+    return perform(action.call, () => action.send(client));
+  };
+  const once = (work: () => Promise<unknown>) => () => {
+    if (busy) return;
+    busy = true;
+    changed();
+    void work().finally(() => {
+      busy = false;
+      changed();
+    });
+  };
+  const makeAndSign = once(async () => {
+    const key = `console-key-${name()}`;
+    const action = makeKey(key, store.hello?.clusters[0]?.nodes ?? 5);
+    if (!(await perform(action.call, () => action.send(client)))) return;
+    ownKey = key;
+    await signWith(key);
+  });
+  return h(
+    'span',
+    { class: 'try' },
+    ownKey === ''
+      ? null
+      : button('Sign again', { 'aria-disabled': String(busy), onClick: once(() => signWith(ownKey)) }),
+    button(busy ? 'At work …' : 'Make a key and sign', {
+      class: 'primary',
+      'aria-disabled': String(busy),
+      onClick: makeAndSign,
+    }),
+    store.sessions.size === 0 ? button('Arm a fault first', { onClick: () => go({ panel: 'faults' }) }) : null,
+  );
+}

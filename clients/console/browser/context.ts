@@ -1,0 +1,45 @@
+/** What every panel of the page is given: what is known, where the reader is, and how to act. */
+import type { Client } from '../../client/index.ts';
+import type { Call } from './call.ts';
+import type { ConsoleBrowser } from './dom.ts';
+import type { FaultSchema } from './fault-form.ts';
+import type { ConsolePlace } from './place.ts';
+import type { ConsoleStore } from './store.ts';
+import type { Reasons } from './why.ts';
+
+/** The vocabulary of faults and the reason codes, as the service gives them (clients/console/page.ts). */
+export interface Words {
+  readonly kinds: readonly {
+    readonly kind: string;
+    readonly schema: FaultSchema;
+    /** The worlds that have it; undefined: all. */
+    readonly only?: 'simulated' | 'live';
+  }[];
+  readonly trigger: FaultSchema;
+  readonly reasons: Reasons;
+}
+
+/** A call that this page has made. */
+export interface MadeCall {
+  readonly call: Call;
+  /** undefined: it is under way. */
+  outcome: { readonly isGood: boolean; readonly text: string } | undefined;
+}
+
+export interface ConsoleContext {
+  readonly page: ConsoleBrowser;
+  readonly store: ConsoleStore;
+  readonly client: Client;
+  readonly place: ConsolePlace;
+  /** undefined: they are not loaded yet. */
+  readonly words: Words | undefined;
+  /** The newest last. */
+  readonly made: readonly MadeCall[];
+  /** Changes the address; a panel that is named begins afresh. */
+  go(to: Partial<ConsolePlace>): void;
+  /** Shows the call and its outcome. `send`: performs it; the text that it resolves with is shown. Never rejects. */
+  perform(call: Call, send: () => Promise<unknown>): Promise<boolean>;
+  /** Draws the page again, soon. */
+  changed(): void;
+  announce(words: string): void;
+}

@@ -1,0 +1,176 @@
+/** One ceremony: why it is as it is, its receipt, and its sequence diagram, which grows while it runs; the same as a table. */
+import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
+import { resumeSession } from './actions.ts';
+import { operationCall } from './call.ts';
+import { callBox } from './call-box.ts';
+import { nodesOf, stateOf } from './ceremonies.ts';
+import { nodeMarks } from './ceremonies-panel.ts';
+import type { ConsoleContext } from './context.ts';
+import { textIn } from './dom.ts';
+import type { OpenSession } from './open-session.ts';
+import { keyOf } from './store.ts';
+import { button, chip, h, type Node, pairs, table } from './ui.ts';
+import { whyOf } from './why.ts';
+import { counted, durationInWords } from './words.ts';
+
+export interface SessionViews {
+  /** The session that is open, with its events. */
+  open(id: string, seen: SandboxStreamSession | undefined): OpenSession;
+}
+
+let asTable = false;
+const rowsMax = 500;
+
+export function sessionView(
+  context: ConsoleContext,
+  views: SessionViews,
+  id: string,
+  seen: SandboxStreamSession | undefined,
+): Node {
+  const { store, go, words } = context;
+  const open = views.open(id, seen);
+  const read = (seen && store.reads.get(keyOf(seen))) ?? open.read;
+  const [state, kind] = stateOf(seen, read);
+  const why = seen === undefined ? '' : whyOf(seen, read ?? undefined, store.faults, words?.reasons ?? {});
+  const isKnown = seen !== undefined || (read !== undefined && read !== null);
+  return h(
+    'div',
+    { class: 'panel', key: id },
+    h(
+      'header',
+      { class: 'session-head' },
+      button('← Ceremonies', { class: 'link', onClick: () => go({ chosen: '', words: '' }) }),
+      h('h2', { class: 'id' }, id),
+      isKnown ? chip(state, kind) : null,
+      h('span', { class: 'space' }),
+      resumeButton(context, id, read),
+      why === '' ? null : h('p', { class: `why ${kind}`, id: 'why' }, why),
+    ),
+    isKnown
+      ? h('section', { class: 'card' }, receipt(seen, read))
+      : h(
+          'p',
+          { class: 'card quiet' },
+          open.isLoading
+            ? 'Looking for it …'
+            : 'No session of this tenant has this id, or it has expired. Search for it among the ceremonies.',
+        ),
+    h(
+      'section',
+      { class: 'card flow' },
+      h(
+        'header',
+        { class: 'bar' },
+        h('h3', null, counted(open.live.model.count, 'event')),
+        h('input', {
+          type: 'search',
+          placeholder: 'Narrow by words',
+          'aria-label': 'Narrow the events by words',
+          value: context.place.words,
+          onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
+        }),
+        h('span', { class: 'space' }),
+        h(
+          'span',
+          { class: 'set', role: 'group', 'aria-label': 'Show it as' },
+          ...(['Diagram', 'Table'] as const).map((name) =>
+            button(name, {
+              'aria-pressed': String(asTable === (name === 'Table')),
+              onClick: () => showAsTable(context, name === 'Table'),
+            }),
+          ),
+        ),
+        asTable ? null : button('By time', { 'aria-pressed': String(open.isByTime), onClick: () => open.toggleTime() }),
+        asTable ? null : button('Next fault', { onClick: () => open.diagram?.stepToFault(1) }),
+      ),
+      note(open, seen),
+      asTable
+        ? eventTable(open)
+        : h(
+            'div',
+            { class: 'diagram' },
+            h('div', {
+              class: 'scroller',
+              id: 'scroller',
+              key: `diagram ${id}`,
+              tabIndex: 0,
+              role: 'application',
+              'aria-label':
+                'Message sequence diagram. The arrow keys go from event to event; the table has the same events.',
+              ref: open.mount,
+            }),
+            h('div', { class: 'event', 'aria-live': 'polite', key: 'event', ref: open.mountDetails }),
+          ),
+    ),
+    h(
+      'section',
+      { class: 'card' },
+      h('h3', null, 'Read it'),
+      callBox(context, operationCall(`Read ${id}`, ['sandbox', 'session'], [id])),
+    ),
+  );
+}
+
+function resumeButton({ perform, client }: ConsoleContext, id: string, read: SandboxSession | null | undefined): Node {
+  if (!read?.resume_token) return null;
+  const action = resumeSession(read.kind, id, read.resume_token);
+  return button('Resume', { class: 'primary', onClick: () => void perform(action.call, () => action.send(client)) });
+}
+
+function showAsTable({ changed }: ConsoleContext, to: boolean): void {
+  asTable = to;
+  changed();
+}
+
+function receipt(seen: SandboxStreamSession | undefined, read: SandboxSession | null | undefined): Node {
+  return pairs(
+    [
+      ['what', (read?.kind ?? seen?.kind) === 'dkg' ? 'key generation' : 'signature'],
+      ['tenant', seen?.tenant],
+      ['receipt', read ? `${read.state.replace('RECEIPT_STATE_', '')} ${read.reason_code}` : (seen?.reason_code ?? '')],
+      ['message', read?.message],
+      ['key', read?.key_session],
+      ['round', String(read?.attempt || seen?.attempt || '')],
+      ['threshold', read && read.threshold > 0 ? `${read.threshold} of ${read.total_nodes}` : ''],
+      ['scheme', read?.key_scheme],
+      ['nodes', nodeMarks(nodesOf(seen, read))],
+      ['public key', read?.public_key],
+      ['faults', seen?.faults.join(', ')],
+      ['took', seen === undefined ? '' : durationInWords(seen.last_ms - seen.began_ms)],
+      ['expires', read?.expires_at],
+      ['note', read === null ? 'no receipt: it is another tenant’s, or has expired' : ''],
+    ],
+    'wide',
+  );
+}
+
+function note(open: OpenSession, seen: SandboxStreamSession | undefined): Node {
+  if (open.problem !== '') return h('p', { class: 'quiet' }, open.problem);
+  if (open.isLoading || open.live.model.count > 0) return null;
+  const words =
+    seen === undefined || seen.frames > 0
+      ? 'Its frames are gone: the recording has made room for newer ones. The receipt above is what is left.'
+      : 'No frame of it was seen.';
+  return h('p', { class: 'quiet' }, words);
+}
+
+function eventTable({ live }: OpenSession): Node {
+  const { model, spans } = live;
+  const from = Math.max(0, model.count - rowsMax);
+  const rows = Array.from({ length: model.count - from }, (_, index) => {
+    const event = from + index;
+    const to = model.text(event, 'to');
+    const lost = model.kindName(event) === 'frame' && model.arrivalStart[event] === model.arrivalStart[event + 1];
+    return h(
+      'tr',
+      { key: event, class: spans.touched[event] === 255 ? '' : 'touched' },
+      h('td', { class: 'number' }, `${model.at[event]!.toFixed(1)} ms`),
+      h('td', null, model.kindName(event)),
+      h('th', { scope: 'row' }, model.title(event)),
+      h('td', null, model.origin(event), to === '' ? '' : ` → ${to}`, lost ? ' (lost)' : ''),
+      h('td', null, model.text(event, 'text')),
+      h('td', null, model.list(event, 'faults').join(', ')),
+    );
+  });
+  return table('The events of the ceremony', ['At', 'Kind', 'What', 'From and to', 'In words', 'Faults'], rows);
+}

@@ -1,0 +1,54 @@
+/**
+ * Elements of the page. Every text becomes a text node, and each text or attribute is shown on one line with control and direction
+ * characters escaped: no name that a caller chose can change what stands beside it. Runs in the browser.
+ */
+import { plain } from '../../report/plain.ts';
+import { type Children, h as element, type VNode } from './preact.mjs';
+
+export type Node = Children;
+export type UiAttributes = Readonly<Record<string, unknown>>;
+
+export function h(name: string, attributes: UiAttributes | null, ...children: readonly Node[]): VNode {
+  const safe: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(attributes ?? {}))
+    safe[key] = typeof value === 'string' && key !== 'value' ? plain(value) : value;
+  return element(name, safe, ...children.map(clean));
+}
+
+function clean(node: Node): Node {
+  if (typeof node === 'string') return plain(node);
+  return Array.isArray(node) ? node.map(clean) : node;
+}
+
+export function button(words: Node, attributes: UiAttributes & { readonly onClick: () => void }): VNode {
+  return h('button', { type: 'button', ...attributes }, words);
+}
+
+/** A table with a caption for screen readers. */
+export function table(caption: string, heads: readonly string[], rows: readonly VNode[]): VNode {
+  return h(
+    'div',
+    { class: 'table', tabIndex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      null,
+      h('caption', { class: 'unseen' }, caption),
+      h('thead', null, h('tr', null, ...heads.map((head) => h('th', { scope: 'col' }, head)))),
+      h('tbody', null, ...rows),
+    ),
+  );
+}
+
+/** A state as a coloured word. */
+export function chip(words: string, kind: string): VNode {
+  return h('span', { class: `chip ${kind}` }, words);
+}
+
+export function pairs(rows: readonly (readonly [string, Node])[], kind = ''): VNode {
+  const shown = rows.filter(([, value]) => value !== '' && value !== null && value !== undefined && value !== false);
+  return h(
+    'dl',
+    { class: `pairs ${kind}` },
+    ...shown.flatMap(([name, value]) => [h('dt', null, name), h('dd', null, value)]),
+  );
+}

@@ -1,0 +1,261 @@
+/**
+ * The console in a real browser, on an embedded service and on the processes of `signmesh up`: a whole story by clicks and keys, a
+ * connection that breaks, and texts that would like to be markup. Needs a Chromium (CHROMIUM_PATH says where); without one these
+ * tests are skipped.
+ */
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Running, signature, startService } from '../../simulation/embedded/support/service.ts';
+import { findChromium } from '../../support/chromium.ts';
+import { sharedCluster } from '../../support/shared-cluster.ts';
+import { patienceMs, until } from '../../support/until.ts';
+
+const executablePath = findChromium();
+
+if (executablePath === undefined)
+  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with CHROMIUM_PATH', () => {});
+
+describe.skipIf(executablePath === undefined)('the console in a browser', () => {
+  let browser: Browser;
+  /** What must not be: errors, what the policy forbids, and requests to other hosts. */
+  const wrong: string[] = [];
+
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      ...(executablePath === undefined ? {} : { executablePath }),
+      args: ['--headless', '--no-sandbox', '--disable-gpu'],
+    });
+  });
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+    expect(wrong.splice(0)).toEqual([]);
+  });
+
+  async function open(url: string): Promise<Page> {
+    const page = await browser.newPage({ viewport: { width: 1360, height: 900 } });
+    page.setDefaultTimeout(patienceMs());
+    page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      // A browser writes each answer with an error status, and each connection that breaks.
+      if (!/^Failed to load resource/.test(message.text())) wrong.push(`console: ${message.text()}`);
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(new URL(url).origin)) wrong.push(`request: ${request.url()}`);
+    });
+    await page.goto(url);
+    await page.waitForSelector('body[data-ready=yes]');
+    return page;
+  }
+  const isLive = (page: Page) => page.waitForSelector('.connection.live');
+  const chips = (page: Page, process: string) => page.locator(`[data-process="${process}"]`);
+  const go = async (page: Page, panel: string) =>
+    page.getByRole('navigation').getByRole('button', { name: panel }).click();
+  const hash = (page: Page) => page.evaluate('location.hash') as Promise<string>;
+
+  describe('on an embedded service', () => {
+    let running: Running;
+    beforeAll(async () => {
+      running = await startService();
+    });
+    afterAll(() => running?.service.stop());
+    const url = () => `http://${running.service.httpAddress}/`;
+
+    test('shows the cluster, and the same as a table; a process is chosen, paused and resumed by the keyboard', async () => {
+      const page = await open(url());
+      await isLive(page);
+      const names = ['gateway', 'coordinator', ...[1, 2, 3, 4, 5].map((id) => `node/${id}`), 'worker', 'redis'];
+      await chips(page, 'node/5').waitFor();
+      const drawn = await page
+        .locator('[data-process]')
+        .evaluateAll((all) => all.map((one) => one.getAttribute('data-process')));
+      expect(drawn.sort()).toEqual([...names].sort());
+      expect((await page.locator('tbody th').allTextContents()).sort()).toEqual([...names].sort());
+
+      // Frames that pass are seen.
+      const moving = page.waitForSelector('.frame:not(.idle)');
+      await signature(running, 'sandbox-secp256k1', Buffer.alloc(32, 5), 'frames that pass');
+      await moving;
+
+      await chips(page, 'node/3').focus();
+      await page.keyboard.press('Enter');
+      expect(await hash(page)).toBe('#/cluster/node%2F3');
+      const inspector = page.getByRole('complementary', { name: 'node 3' });
+      await inspector.getByRole('button', { name: 'Pause' }).focus();
+      await inspector.locator('pre', { hasText: `-X POST '${url()}v1/sandbox/nodes/3/pause'` }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('[data-process="node/3"].paused');
+      await inspector.getByRole('button', { name: 'Resume' }).press('Enter');
+      await page.waitForSelector('[data-process="node/3"].running');
+      await inspector.getByRole('button', { name: 'signmesh/client' }).click();
+      await inspector.locator('pre', { hasText: 'await client.sandbox.' }).waitFor();
+      expect(await page.locator('pre').allTextContents()).not.toContain(running.token);
+    });
+
+    test('tells a whole story: a key, node 2 lies, it is named, and a session is resumed', async () => {
+      const page = await open(`${url()}#/faults`);
+      await isLive(page);
+      await page.locator('#fault-kind').selectOption('bad_partial');
+      await page.locator('input[name=target]').fill('node/2');
+      await page.locator('form pre', { hasText: `-d '{"fault":"bad_partial","target":"node/2"}'` }).waitFor();
+      await page.getByRole('button', { name: 'Arm bad_partial' }).click();
+      await page.locator('[data-fault]', { hasText: 'bad_partial' }).waitFor();
+
+      await go(page, 'Ceremonies');
+      await page.getByRole('button', { name: 'Make a key and sign' }).click();
+      const signed = page.locator('tbody tr', { hasText: 'signature' }).first();
+      await signed.locator('.chip.completed').waitFor();
+      await signed.locator('.node-mark.blamed', { hasText: '2' }).waitFor();
+      await signed.getByRole('button').click();
+      const why = page.locator('#why');
+      await why.getByText('node 2 is blamed').waitFor();
+      expect(await why.textContent()).toMatch(
+        /^The signature has been made; node 2 is blamed; the fault bad_partial of node\/2 \(flt_\d+\) touched its frames[.]$/,
+      );
+      const [session] = /sig_[\w-]+/.exec(await hash(page)) ?? [];
+
+      // The diagram shows it, a click explains, and the table has the same.
+      await page.waitForSelector('.canvas[data-first="0"]');
+      await page.getByRole('button', { name: 'Next fault' }).click();
+      await page.locator('.event strong').waitFor();
+      const events = await page.locator('.flow h3').textContent();
+      await page.getByRole('button', { name: 'Table' }).click();
+      await page.locator('.flow tr.touched').first().waitFor();
+      expect(`${await page.locator('.flow tbody tr').count()} events`).toBe(events);
+      expect(await page.locator('.flow tr.touched').first().textContent()).toContain('partial_reply');
+
+      // The fault leads to the ceremony that it touched, and is removed.
+      await go(page, 'Faults');
+      const fault = page.locator('[data-fault]', { hasText: 'bad_partial' });
+      await fault.getByRole('button', { name: session! }).waitFor();
+      await fault.getByRole('button', { name: 'Remove' }).click();
+      await page.getByText('None: the cluster runs as it should.', { exact: false }).waitFor();
+
+      // A key generation that fails says what to do, and is resumed.
+      await page.locator('#fault-kind').selectOption('bad_share');
+      await page.getByRole('button', { name: 'Arm bad_share' }).click();
+      await page.locator('[data-fault]', { hasText: 'bad_share' }).waitFor();
+      await go(page, 'Ceremonies');
+      await page.getByRole('button', { name: 'Make a key and sign' }).click();
+      const failed = page.locator('tbody tr', { has: page.locator('.chip.failed') });
+      await failed.getByRole('button').click();
+      await why.getByText('then resume the session.').waitFor();
+      expect(await why.textContent()).toContain('node 2 is blamed');
+      await go(page, 'Faults');
+      await page.getByRole('button', { name: 'Remove all' }).click();
+      await page.goBack();
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await page.locator('.session-head .chip.completed').waitFor();
+      await page.locator('.last-call', { hasText: 'DKG_COMPLETED' }).waitFor();
+      // No token of a session is in what the page shows.
+      expect(await page.content()).not.toContain('rt1_');
+      const recorded = await running.must(200, 'GET', '/v1/sandbox/recording?limit=10000');
+      expect(JSON.stringify(recorded)).not.toContain('rt1_');
+    });
+
+    test('an open ceremony grows while it runs', async () => {
+      const page = await open(`${url()}#/ceremonies`);
+      await isLive(page);
+      const begun = await running.must(200, 'POST', '/v1/signing/initiate', {
+        ...{ transaction_intent_id: 'grows', wallet_id: 'sandbox-secp256k1' },
+        message_hash: Buffer.alloc(32, 7).toString('base64'),
+      });
+      const id = String(begun.signing_session_id);
+      await page.evaluate(`location.hash = '#/ceremonies/${id}'`);
+      const count = async () => Number.parseInt((await page.locator('.flow h3').textContent()) ?? '', 10);
+      const first = await until(count, 'the number of events');
+      await running.must(200, 'POST', '/v1/signing/share', { signing_session_id: id });
+      await until(async () => (await count()) > first, 'more events');
+      await page.locator('.session-head .chip.completed').waitFor();
+    });
+
+    test('a connection that breaks is said, and read on', async () => {
+      const page = await open(url());
+      await isLive(page);
+      await running.must(202, 'POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 1_500 });
+      await page.waitForSelector('.connection.broken');
+      await page.locator('.notice.bad').waitFor();
+      await isLive(page);
+      await page.locator('.notice.bad').waitFor({ state: 'detached' });
+      await signature(running, 'sandbox-secp256k1', Buffer.alloc(32, 9), 'after the break');
+      await go(page, 'Ceremonies');
+      await page.locator('tbody tr', { hasText: 'signature' }).first().waitFor();
+    });
+
+    test('every panel can be read by all, by day and by night', async () => {
+      const page = await open(url());
+      await page.emulateMedia({ reducedMotion: 'reduce' });
+      await isLive(page);
+      await page.evaluate(axe.source);
+      const everything = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] };
+      const look = async (fragment: string, seen: string) => {
+        await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`);
+        await page.locator(seen).first().waitFor();
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          const options = JSON.stringify(colorScheme === 'light' ? everything : { runOnly: ['color-contrast'] });
+          const { violations } = (await page.evaluate(`axe.run(${options})`)) as axe.AxeResults;
+          const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+          expect([fragment, colorScheme, found]).toEqual([fragment, colorScheme, []]);
+        }
+      };
+      await look('#/cluster/node%2F2', '.inspector');
+      await look('#/ceremonies', '.chip.completed');
+      await look('#/ceremonies/sandbox-secp256k1', '.canvas[data-first="0"]');
+      await look('#/faults', 'form select');
+    });
+
+    test('texts that would like to be markup are texts, in every panel', async () => {
+      const nasty = '<img src=x onerror="document.title=\'owned\'"><b>\u202egnp.\u0007';
+      const fault = await running.must(201, 'POST', '/v1/sandbox/faults', {
+        ...{ fault: 'drop', target: 'node/1', id: 'nasty', at: { step: nasty } },
+      });
+      expect(fault.state).toBe('armed');
+      await running.must(204, 'POST', '/v1/sandbox/steps', { step: `${nasty}2` });
+      await running.call('POST', '/v1/signing/initiate', {
+        ...{ transaction_intent_id: nasty, wallet_id: nasty, message_hash: 'AA==' },
+      });
+      const page = await open(`${url()}#/ceremonies/${encodeURIComponent(nasty)}?q=${encodeURIComponent(nasty)}`);
+      await isLive(page);
+      await page.getByRole('heading', { name: '<img' }).waitFor();
+      for (const panel of ['Faults', 'Cluster', 'Ceremonies']) {
+        await go(page, panel);
+        await page.locator('.panel').first().waitFor();
+        if (panel === 'Faults') await page.locator('[data-fault=nasty]', { hasText: '<img src=x' }).waitFor();
+        expect(await page.locator('img, b').count()).toBe(0);
+        const shown = (await page.evaluate('document.body.innerText')) as string;
+        expect(['\u202e', '\u0007'].filter((character) => shown.includes(character))).toEqual([]);
+      }
+      expect(await page.title()).not.toBe('owned');
+      await running.must(200, 'POST', '/v1/sandbox/faults/reset');
+    });
+  });
+
+  test('on the processes of a cluster: with a token that is entered, a key and a signature', async () => {
+    const cluster = await sharedCluster();
+    try {
+      const page = await open(`${cluster.httpUrl}/`);
+      await page.evaluate(`sessionStorage.setItem('signmesh-token', 'svc_sk_test_wrong')`);
+      await page.reload();
+      await page.locator('#token').fill(cluster.token);
+      await page.getByRole('button', { name: 'Open the console' }).click();
+      await isLive(page);
+      await chips(page, 'node/5').waitFor();
+      await go(page, 'Ceremonies');
+      await page.getByRole('button', { name: 'Make a key and sign' }).click();
+      await page.locator('.last-call.good', { hasText: 'Sign with' }).waitFor();
+      const key = (await page.locator('.last-call strong').textContent())!.replace('Sign with ', '');
+      const made = page.locator('tbody tr', { hasText: key }).first();
+      await made.locator('.chip.completed').waitFor();
+      await made.getByRole('button').click();
+      await page.waitForSelector('.canvas[data-first="0"]');
+      await until(
+        async () => Number.parseInt((await page.locator('.flow h3').textContent()) ?? '', 10) > 20,
+        'its frames',
+      );
+    } finally {
+      await cluster.stop();
+    }
+  });
+});
