@@ -24,7 +24,6 @@ import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { frameText } from '../../scenarios/faults/frame-text.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import { ManyInjectors } from '../../scenarios/injection/many-clusters.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
@@ -126,13 +125,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const health = new HealthThrough();
   const recording = new Recording(eventsMax);
   const now = (): CustodyWorld => world;
-  const recorded = { recording, beganMs: time.beganMs };
-  const injectors = Array.from(
-    { length: clusters },
-    (_, index) => new WorldInjector(now, index + firstCluster, recorded),
-  );
-  const [only] = injectors;
-  const injector = injectors.length === 1 && only !== undefined ? only : new ManyInjectors(injectors);
+  const injector = new WorldInjector(now, { recording, beganMs: time.beganMs });
   const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
   const states = new States(now, systemRandom);
   const egress = new RealEgress(recorder && ((url, note) => recorder.delivered(url, note)));
@@ -204,8 +197,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   };
   let first = stored?.first;
   if (stored !== undefined) {
-    const { clockOffsetMs, ownClocksMs = [] } = stored;
-    for (const [index, one] of injectors.entries()) await one.rightClocks(clockOffsetMs, ownClocksMs[index]);
+    await injector.rightClocks(stored.clockOffsetMs, stored.ownClocksMs);
     if (options.sealsStored === true) first = await sealed(stored.first);
     if (options.sealsStored === true) await sealed(stored.world);
     else await world.restore(stored.world);
@@ -232,7 +224,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
       ...{ clusterSecret, clusters, nodes, threshold, first: begun, sandbox, clockOffsetMs: injector.clockOffsetMs },
-      ownClocksMs: injectors.map((one) => one.ownClocksMs),
+      ownClocksMs: injector.ownClocksMs,
       starts: Math.max(
         ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
       ),

@@ -139,6 +139,7 @@ export class CustodyWorld {
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    const { gateways = 1, workers = 1, cryptography = 'real', secrets = fixedSecrets } = options;
     const named = (role: string, count: number): Member[] =>
       Array.from({ length: count }, (_, index) => ({
         name: index === 0 ? role : `${role}/${index + 1}`,
@@ -146,8 +147,7 @@ export class CustodyWorld {
         gateway: undefined,
         callers: new Set(),
       }));
-    this.#members = [...named('gateway', options.gateways ?? 1), ...named('worker', options.workers ?? 1)];
-    const { secrets = fixedSecrets } = options;
+    this.#members = [...named('gateway', gateways), ...named('worker', workers)];
     this.#config = {
       environment: 'sandbox',
       tokenKey: secrets.token,
@@ -156,26 +156,8 @@ export class CustodyWorld {
       chainBlockMs: options.chainBlockMs ?? 1_000,
       ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
     };
-    const {
-      gateways = 1,
-      workers = 1,
-      redisWay: _redisWay,
-      packing: _packing,
-      replied: _replied,
-      rateLimits: _rateLimits,
-      checkResponses: _checkResponses,
-      plan: _plan,
-      egress: _egress,
-      served: _served,
-      secrets: _secrets,
-      logOf: _logOf,
-      onFailure: _onFailure,
-      cryptography = 'real',
-      objectTable: _objectTable,
-      ...ofClusters
-    } = options;
     const restore = holdCryptography(cryptography);
-    const own = { sweeping: true, ...ofClusters, externalCounts: { gateways, workers } };
+    const own = { sweeping: true, ...options, externalCounts: { gateways, workers } };
     this.#side = new ClusterSet(own, (side, host) => this.#surround(side, host));
     restore();
   }
@@ -218,7 +200,7 @@ export class CustodyWorld {
 
   /** The first cluster, which also has the processes of no cluster. */
   get cluster(): SimCluster {
-    return this.#side.first;
+    return this.#side.all.first;
   }
 
   /** All clusters as one, for faults and clocks. */
@@ -228,7 +210,7 @@ export class CustodyWorld {
 
   /** Each cluster with its own names, by number from 1. */
   get eachCluster(): readonly SimCluster[] {
-    return this.#side.each;
+    return this.#side.all.each;
   }
 
   get nowMs(): number {

@@ -6,10 +6,9 @@ import { fromBinary, type MessageShape, toBinary, toJson } from '@bufbuild/proto
 import { status } from '@grpc/grpc-js';
 import { type SigningMethod, signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { readBase64 } from '../../../proto/base64.ts';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
 import { failureOfCode } from '../../../scenarios/runner/outcome.ts';
-import { factsOf, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
+import { factsOf, type Seen, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
 import type { GrpcCode } from '../../../scenarios/runner/terms.ts';
 import type {
   CallFailure,
@@ -18,16 +17,9 @@ import type {
   ReceivedDelivery,
   ScenarioWorld,
 } from '../../../scenarios/runner/world.ts';
-import type { Violation } from '../../cluster/violation.ts';
 import type { Client } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { readAnswer } from './signing-answer.ts';
-
-export interface Seen {
-  readonly events: RunEvent[];
-  readonly violations: readonly Violation[];
-  readonly recordsSteps: boolean;
-}
 
 /** A call without an answer times out after this time, as a live client's does. */
 const callTimeoutMs = 35_000;
