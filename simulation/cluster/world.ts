@@ -439,7 +439,6 @@ export class SimWorld implements ClusterMember {
     const { time, roster, processes } = this;
     return {
       ...{ time, roster, gatewaySeed, processes },
-      random: (label) => this.#random(`guest/${label}`),
       send: (from, message, trace) => {
         const address = this.#externalLinks.of(from)?.address() ?? from;
         this.#guestCalled(message);

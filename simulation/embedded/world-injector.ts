@@ -71,9 +71,7 @@ export class WorldInjector implements ControlledInjector {
     const isLinked = (process: string) =>
       process === 'gateway' ? clusters.each.every((one) => one.isLinked(process)) : clusters.isLinked(process);
     while (!processes.every(isLinked) && clusters.time.nowMs() < endMs) {
-      await new Promise<void>((resolve) => {
-        clusters.time.after(linkPollMs, resolve, true);
-      });
+      await clusters.time.pause(linkPollMs, true);
     }
   }
 

@@ -49,9 +49,9 @@ const noLife: ExternalProcess['life'] = {
 };
 
 export class ClusterSet {
-  readonly all: SimClusters;
-  #surroundings!: SharedServices;
-  #rosters!: readonly Roster[];
+  all!: SimClusters;
+  readonly #services: SharedServices;
+  #rosters: readonly Roster[] = [];
   /** By cluster. */
   readonly #hosts: ExternalProcessHost[] = [];
   /** By cluster: of its coordinator's last start. */
@@ -59,20 +59,28 @@ export class ClusterSet {
   /** By cluster: counts a call to it. Empty with one cluster, which announces nothing. */
   #called: readonly (() => void)[] = [];
 
-  /** `surround` is called when the first cluster has its ports, before any process starts. */
-  constructor(options: ClusterSetOptions, surround: (side: ClusterSet, host: ExternalProcessHost) => SharedServices) {
-    const externalProcessesOf = (cluster: number, host: ExternalProcessHost): ExternalProcesses => {
-      this.#hosts.push(host);
-      if (cluster === firstCluster) {
-        this.#rosters = rostersOf(options, host);
-        this.#surroundings = surround(this, host);
-      }
-      return this.#externalProcessesOf(cluster, host);
-    };
-    this.all = new SimClusters({ ...options, externalProcessesOf });
+  constructor(services: SharedServices) {
+    this.#services = services;
+  }
+
+  /** Makes the clusters, and starts all processes. */
+  open(options: ClusterSetOptions): void {
+    this.all = new SimClusters({
+      ...options,
+      externalProcessesOf: (cluster, host) => {
+        this.#hosts.push(host);
+        if (cluster === firstCluster) this.#rosters = rostersOf(options, host);
+        return this.#externalProcessesOf(cluster, host);
+      },
+    });
     const { each } = this.all;
-    const { redis, loop } = this.#surroundings;
+    const { redis, loop } = this.#services;
     if (each.length > 1) this.#called = each.map((cluster) => announceForever(cluster, redis, loop));
+  }
+
+  /** Of the first cluster. */
+  get host(): ExternalProcessHost {
+    return this.#hosts[0]!;
   }
 
   /** The clusters as this gateway reaches them. There is no route to one that does not exist yet. */
@@ -131,11 +139,11 @@ export class ClusterSet {
   }
 
   #externalProcessesOf(cluster: number, host: ExternalProcessHost): ExternalProcesses {
-    const { redis, loop, guests, link } = this.#surroundings;
+    const { redis, loop, guests, link } = this.#services;
     const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
     const sessions: ExternalProcesses['sessions'] = (fence, of) => {
       const clock = { nowMs: () => host.processes.nowMs('coordinator') };
-      const side = sessionSide(redis, loop, fence, { ...of, cluster, clock, elapsedMs });
+      const side = sessionSide(redis, { time: host.time, loop }, fence, { ...of, cluster, clock, elapsedMs });
       this.#sessions[cluster - firstCluster] = side;
       return side;
     };

@@ -69,10 +69,10 @@ class CustodyRun extends SimulatedRun {
     let verdict: Verdict | undefined;
     const done = (found: Verdict) => {
       verdict = found;
-      this.#world.loop.woken();
+      this.#world.time.woken();
     };
     runScenario(this.scenario, world, done, { ...this.options, verify: this.verify, custody: this.#custody });
-    this.#world.loop.woken();
+    this.#world.time.woken();
     await this.#world.loop.until(() => verdict !== undefined || this.isStopped, runMaxMs);
     return this.evaluated(verdict);
   }

@@ -57,7 +57,7 @@ export function custodyScenarioWorld(
     const gateway = gateways[next % gateways.length]!;
     next += 1;
     const answered = clientOf(clients, by).once(gateway, method, target, body, key);
-    const answer = await Promise.race([answered, timeout(world)]);
+    const answer = await Promise.race([answered, world.time.pause(callTimeoutMs, true).then(() => 'late' as const)]);
     if (answer === undefined) return { failure: 'UNAVAILABLE', message: 'the connection was lost before an answer' };
     if (answer === 'late') return { failure: 'LOST', message: `no answer within ${callTimeoutMs} ms` };
     return { status: answer.status, body: answer.body, ...retryAfterOf(answer.headers['retry-after']) };
@@ -134,7 +134,7 @@ export function custodyScenarioWorld(
         (answer) => gets(answer as never),
         (error: unknown) => (fails ? fails(error as Error) : world.loop.failed(error)),
       );
-      world.loop.woken();
+      world.time.woken();
     },
   };
 }
@@ -152,19 +152,6 @@ function clientOf(clients: ReadonlyMap<string, Client>, by: string): Client {
   const client = clients.get(by);
   if (client === undefined) throw new Error(`the scenario has no principal ${by}`);
   return client;
-}
-
-function timeout(world: CustodyWorld): Promise<'late'> {
-  return new Promise((resolve) => {
-    world.cluster.time.after(
-      callTimeoutMs,
-      () => {
-        world.loop.woken();
-        resolve('late');
-      },
-      true,
-    );
-  });
 }
 
 function receiverUrl(name: string): string {
