@@ -17,9 +17,9 @@ export default {
   forbidden: [
     rule('no-circles', 'Modules that need each other are one module.', {}, { circular: true }),
     ...names.map((name) => {
-      const { holds, imports, packages = true } = folders[name];
+      const { holds, imports } = folders[name];
       const allowed = imports.map((path) => (path.endsWith('.ts') ? `${path.replaceAll('.', '[.]')}$` : `${path}/`));
-      const to = { ...(packages ? { path: '^[a-z-]+/' } : {}), pathNot: anyOf([own(name), ...allowed]) };
+      const to = { path: '^[a-z-]+/', pathNot: anyOf([own(name), ...allowed]) };
       return rule(`imports of ${name}`, holds, { path: `^${own(name)}` }, to);
     }),
     ...reserved.map(({ folder, for: users, why }) =>

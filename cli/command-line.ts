@@ -8,6 +8,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { nodesMax } from '../proto/limits.ts';
 import { builtFile, packageFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { serviceCommandTexts } from './common/service-commands.ts';
 import { nodeIdPattern } from './role-call.ts';
 import type { RoleName } from './roles.ts';
 import type { Settings } from './settings/config.ts';
@@ -49,6 +50,13 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     throw error;
   }
+}
+
+/** Those that this installation has. */
+export function commandNames(): readonly string[] {
+  const program = makeProgram([], () => undefined);
+  const commands = program.createHelp().visibleCommands(program);
+  return commands.map((command) => command.name());
 }
 
 function makeProgram(argv: readonly string[], end: (exitCode: number) => void): Command {
@@ -94,18 +102,15 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
       const missing = flags.embedded === true ? undefined : noRedis();
       const embedded = flags.embedded === true || missing !== undefined;
       if (missing !== undefined) {
-        const { standInLine } = await import('./embedded/public.ts');
+        const { standInLine } = await import('./embedded/requested.ts');
         const refused = flags.embedded === false ? '--no-embedded' : flags.dataDir && !isDetached && '--data-dir';
         const line = standInLine(missing, settings, refused || undefined, state);
         (json ? process.stderr : process.stdout).write(`${line}\n`);
       }
-      if (embedded) {
-        if (!isDetached && !detached) needNone(flags, ['dataDir']);
-      } else needNone(flags, ['state', 'record']);
+      if (!embedded) needEmbedded(flags);
       if (embedded && !isDetached) {
-        const { upEmbedded } = await import('./embedded/public.ts');
-        const dataDir = detached ? settings.SIGNMESH_DATA_DIR : undefined;
-        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, dataDir }));
+        const { upEmbedded } = await import('./embedded/embedded.ts');
+        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, detached }));
         return;
       }
       const { detach, up } = await import('./up/public.ts');
@@ -186,6 +191,8 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['certificates', 'list, renew and issue certificates of links, API servers and Redis', true],
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
     ['trigger', 'perform the operation that causes an event of a type', true],
+    ...Object.entries(serviceCommandTexts).map(([name, text]) => [name, text, true] as const),
+    ['completion', 'print the completion of these commands for bash, zsh or fish', true],
     ['load', 'send load to a service through its APIs, measure it, and check every answer', true],
     ['demo', 'show a guided tour: two keys and two signatures, message by message', true],
     ['scenario', 'run fault scenarios, simulated or against real processes', true],
@@ -194,7 +201,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['check', 'run every check of this repository, then its tests', false],
     ['mutate', 'plant mutants in a room, one at a time, and count how many its tests detect', false],
     ['docs', 'generate the pages of docs/ from code', false],
-  ] as const) {
+  ] as readonly (readonly [name: string, description: string, ownHelp: boolean])[]) {
     const command = program
       // A package omits the commands that need the repository.
       .command(name, { hidden: !existsSync(moduleOf(name)) })
@@ -207,16 +214,10 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
   return program;
 }
 
-/** Flags that only the other mode of `up` has. */
-function needNone(flags: UpFlags, names: readonly ('dataDir' | 'state' | 'record')[]): void {
-  const given = names.find((name) => flags[name] !== undefined);
-  if (given === undefined) return;
-  throw new Failure(
-    given === 'state' || given === 'record'
-      ? `--${given} needs "up --embedded".`
-      : '"up --embedded" takes --data-dir only with --detach: remove one of them.',
-    exitCodes.usage,
-  );
+/** Of flags that only an embedded service has. */
+function needEmbedded(flags: UpFlags): void {
+  const given = (['state', 'record'] as const).find((name) => flags[name] !== undefined);
+  if (given !== undefined) throw new Failure(`--${given} needs "up --embedded".`, exitCodes.usage);
 }
 
 function placeCommand(program: Command, name: string, description: string): Command {
@@ -238,6 +239,7 @@ function clusterCommand(program: Command, name: string, description: string): Co
 const repositoryCommands = new Set(['bench', 'check', 'docs', 'mutate']);
 
 function moduleOf(name: string): string {
+  if (Object.hasOwn(serviceCommandTexts, name)) return builtFile('cli/service.js');
   return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);
 }
 
@@ -246,7 +248,7 @@ async function runModule(name: string, args: readonly string[]): Promise<number>
   const path = moduleOf(name);
   if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is for a checkout: this package has no ${name}.`);
   const { run } = (await import(pathToFileURL(path).href)) as { run(args: readonly string[]): Promise<number> };
-  return run(args);
+  return run(Object.hasOwn(serviceCommandTexts, name) ? [name, ...args] : args);
 }
 
 function nodeId(text: string): number {

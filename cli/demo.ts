@@ -9,7 +9,8 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import type { DiagnosticReceipt } from '../clients/client/generated-api.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import { DemoCluster, Diagram, type Row, rowsOf } from './demo/public.ts';
+import { DemoCluster } from './demo/cluster.ts';
+import { Diagram, type Row, rowsOf } from './demo/diagram.ts';
 
 const nodes = 5;
 

@@ -3,11 +3,14 @@
  * a webhook would be. It tries each post once: for guaranteed delivery use a webhook.
  */
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Event } from '../clients/client/generated-api.ts';
 import { readBase64 } from '../proto/base64.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { readIfThere, replaceShortLived } from './common/files.ts';
 import { follow, forward, type ServiceTarget, type TargetFlags, targetOf, withTarget } from './events/public.ts';
+import { loadSettings } from './settings/config.ts';
 
 interface Flags extends TargetFlags {
   readonly types?: string;
@@ -55,7 +58,8 @@ export async function run(args: readonly string[]): Promise<number> {
       types: flags.types,
       after: flags.after,
       json: flags.json,
-      forward: flags.forward === undefined ? undefined : { url: flags.forward, secret: flags.secret ?? newSecret() },
+      forward:
+        flags.forward === undefined ? undefined : { url: flags.forward, secret: flags.secret ?? keptSecret(flags) },
       signal: interrupted.signal,
       write: (line) => process.stdout.write(`${line}\n`),
       note: (line) => process.stderr.write(`signmesh: ${line}\n`),
@@ -108,7 +112,7 @@ function makeCommand(): Command {
       .option('--forward <url>', 'post each event to this URL, signed like a webhook', localUrl)
       .option(
         '--secret <whsec>',
-        'the secret that signs them; by default a new one, which is printed first',
+        'the secret that signs them; by default the data directory’s own, which is printed first',
         secretText,
       )
       .option('--after <sequence>', 'begin after this sequence number; by default with new events', sequence),
@@ -121,8 +125,16 @@ function makeCommand(): Command {
     );
 }
 
-function newSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`;
+/** A receiver keeps its settings between runs: the secret of a data directory stays the same. */
+export function keptSecret({ url, token, dataDir }: TargetFlags): string {
+  const fresh = `whsec_${randomBytes(32).toString('base64')}`;
+  if (url !== undefined && token !== undefined) return fresh;
+  const { settings } = loadSettings({ ...process.env, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
+  const file = join(settings.SIGNMESH_DATA_DIR, 'listen.secret');
+  const kept = readIfThere(file)?.trim();
+  if (kept !== undefined && isSecret(kept)) return kept;
+  replaceShortLived(file, `${fresh}\n`);
+  return fresh;
 }
 
 function localUrl(text: string): string {
@@ -131,9 +143,12 @@ function localUrl(text: string): string {
 }
 
 function secretText(text: string): string {
-  const isSecret = /^whsec_[A-Za-z0-9+/]{24,128}={0,2}$/.test(text);
-  if (isSecret && readBase64(text.slice('whsec_'.length)) !== undefined) return text;
+  if (isSecret(text)) return text;
   throw new InvalidArgumentError('It must be whsec_ and base64.');
+}
+
+function isSecret(text: string): boolean {
+  return /^whsec_[A-Za-z0-9+/]{24,128}={0,2}$/.test(text) && readBase64(text.slice('whsec_'.length)) !== undefined;
 }
 
 function sequence(text: string): string {

@@ -13,6 +13,7 @@ import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-mat
 import { readSandbox, sandboxTenant } from './cluster-files/sandbox.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
+import { table } from './common/table.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { sealOnce } from './redis/seal-records.ts';
 import { loadSettings } from './settings/config.ts';
@@ -255,12 +256,6 @@ function view(record: TokenRecord) {
     expires_at: time(record.expiresAtMs),
     revoked_at: time(record.revokedAtMs),
   };
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
-  return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
 function day(ms: number | undefined): string {

@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander';
 import type { Event } from '../clients/client/generated-api.ts';
 import { eventTypes } from '../wallets/delivery/events/public.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { nearest } from './common/nearest-word.ts';
 import {
   asFailure,
   follow,
@@ -18,7 +19,6 @@ import {
   untriggered,
   withTarget,
 } from './events/public.ts';
-import { nearest } from './settings/config.ts';
 
 interface Flags extends TargetFlags {
   readonly list?: boolean;

@@ -2,10 +2,10 @@
 import type { Behaviour } from '../core/actors/contract.ts';
 import { defaultSharing } from '../proto/roster.ts';
 import { callRouterBehaviour } from './call-router.ts';
-import { clusterBehaviour } from './cluster/public.ts';
+import { clusterBehaviour } from './cluster/cluster.ts';
 import type { SessionConfig } from './contract/config.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
-import { dkgBehaviour } from './dkg/public.ts';
+import { dkgBehaviour } from './dkg/session.ts';
 import { expiryBehaviour } from './expiry.ts';
 import { keyClosingBehaviour } from './key-closing.ts';
 import { readingBehaviour } from './reading.ts';

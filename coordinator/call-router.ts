@@ -17,7 +17,7 @@ import {
   sessionIdPattern,
   signingIdPattern,
 } from '../proto/limits.ts';
-import { answer, type CallAnswer } from './contract/answers.ts';
+import { answer, type CallAnswer } from './contract/call-answer.ts';
 import {
   type CallFacts,
   type ClientCall,

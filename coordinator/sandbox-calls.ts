@@ -5,9 +5,9 @@
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { sessionIdPattern } from '../proto/limits.ts';
 import type { CallRequest } from '../proto/wire.ts';
-import { answer } from './contract/answers.ts';
+import { answer } from './contract/call-answer.ts';
 import { type CallFacts, type CoordinatorEffect, sessionAddress, signingAddress } from './contract/messages.ts';
-import { noPreviewReply, nothingToInspect } from './session/inspection.ts';
+import { noPreviewReply, nothingToInspect } from './session/inspection-replies.ts';
 import { errorEffect } from './session/replies.ts';
 
 type SandboxRequest = Extract<CallRequest, { case: 'inspectSession' | 'previewPartial' }>;

@@ -7,7 +7,7 @@ import type { Ports } from '../core/actors/contract.ts';
 import { type Log, systemPorts } from '../core/actors/live/ports.ts';
 import { BullReconQueue } from '../wallets/companions/recon/bull-queue.ts';
 import type { VaultCluster } from '../wallets/companions/vaults/public.ts';
-import type { ClusterSigner } from '../wallets/providers/self-hosted/public.ts';
+import type { ClusterSigner } from '../wallets/providers/self-hosted/cluster-signer.ts';
 import { fileKeyRing } from '../wallets/store/secrets/file-key-ring.ts';
 import { redisWalletPorts } from './redis-wallet-ports.ts';
 import type { SessionReads } from './signing/session-reads.ts';

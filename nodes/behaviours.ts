@@ -13,7 +13,8 @@ import type { DkgParty, SandboxKeys } from './dkg/party.ts';
 import type { DkgState } from './dkg/state.ts';
 import type { NodeBehaviour } from './records/messages.ts';
 import { nonceHedge } from './signer/nonce-hedge.ts';
-import { type SignerState, signerBehaviour } from './signer/signer-actor.ts';
+import { signerBehaviour } from './signer/signer-actor.ts';
+import type { SignerState } from './signer/signer-state.ts';
 import { type VendorOrderActorState, vendorOrderBehaviour } from './vendor/order-actor.ts';
 
 export interface NodeIdentity {

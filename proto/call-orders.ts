@@ -12,26 +12,11 @@ import { newId } from './ids.ts';
 import { isVaultKey, orderLifetimeMs } from './limits.ts';
 import type { CallRequest } from './wire.ts';
 
-/** MACs for every node of the roster, concatenated. */
+/** MACs for every node of the roster, concatenated: GatewayMacs of core/crypto/order-macs.ts, which says what each term is. */
 export interface OrderMacs {
-  order(terms: OrderedTerms): Uint8Array;
-  witness(terms: Pick<OrderedTerms, 'tenant' | 'sessionId'>): Uint8Array;
-  deletion(terms: Pick<OrderedTerms, 'tenant' | 'keyId'>): Uint8Array;
-}
-
-/** `OrderTerms` of core/crypto/order-macs.ts, which proto/ cannot import. */
-export interface OrderedTerms {
-  readonly tenant: string;
-  readonly sessionId: string;
-  readonly keyId: string;
-  readonly keystoreType: number;
-  readonly curve: string;
-  readonly derivationPath: string;
-  readonly message: Uint8Array;
-  readonly intentId: string;
-  readonly walletService: boolean;
-  readonly needsWitness: boolean;
-  readonly expiresMs: number;
+  order(terms: ReturnType<typeof orderTerms>): Uint8Array;
+  witness(terms: { readonly tenant: string; readonly sessionId: string }): Uint8Array;
+  deletion(terms: { readonly tenant: string; readonly keyId: string }): Uint8Array;
 }
 
 /** The call of an order, as its gateway admitted it. */
@@ -112,33 +97,36 @@ function isForWalletService(
 }
 
 function signingOrders(
-  { tenant, walletService, walletTerms, sessionId: named }: OrderedCall,
+  call: OrderedCall,
   request: InitiateSigningRequest,
   macs: OrderMacs,
-  { nowMs, random }: OrderMoment,
+  moment: OrderMoment,
 ): CallOrders {
-  const { HUMAN_REQUIRED } = ApprovalMode;
-  const sessionId = named ?? newId('sig', Math.floor(nowMs), random);
-  const needsWitness = request.approvalMode === HUMAN_REQUIRED || walletTerms?.approvalMode === HUMAN_REQUIRED;
-  const expiresMs = Math.floor(nowMs) + orderLifetimeMs;
-  const order = {
-    sessionId,
-    expiresEpochMs: BigInt(expiresMs),
-    needsWitness,
-    macs: macs.order({
-      tenant,
-      sessionId,
-      keyId: request.walletId,
-      keystoreType: request.keystoreType,
-      curve: request.derivation?.curve ?? '',
-      derivationPath: request.derivation?.derivationPath ?? '',
-      message: request.messageHash,
-      intentId: request.transactionIntentId,
-      walletService,
-      needsWitness,
-      expiresMs,
-    }),
-  };
+  const terms = orderTerms(call, request, moment);
+  const { sessionId, needsWitness, expiresMs } = terms;
+  const order = { sessionId, expiresEpochMs: BigInt(expiresMs), needsWitness, macs: macs.order(terms) };
   if (!needsWitness || request.humanApprovalWitness.length === 0) return { order };
-  return { order, witnessMacs: macs.witness({ tenant, sessionId }) };
+  return { order, witnessMacs: macs.witness({ tenant: call.tenant, sessionId }) };
+}
+
+/** The terms exactly as the request stated them, and the session that it begins. */
+function orderTerms(
+  { tenant, walletService, walletTerms, sessionId: named }: OrderedCall,
+  request: InitiateSigningRequest,
+  { nowMs, random }: OrderMoment,
+) {
+  const { HUMAN_REQUIRED } = ApprovalMode;
+  return {
+    tenant,
+    sessionId: named ?? newId('sig', Math.floor(nowMs), random),
+    keyId: request.walletId,
+    keystoreType: request.keystoreType,
+    curve: request.derivation?.curve ?? '',
+    derivationPath: request.derivation?.derivationPath ?? '',
+    message: request.messageHash,
+    intentId: request.transactionIntentId,
+    walletService,
+    needsWitness: request.approvalMode === HUMAN_REQUIRED || walletTerms?.approvalMode === HUMAN_REQUIRED,
+    expiresMs: Math.floor(nowMs) + orderLifetimeMs,
+  };
 }

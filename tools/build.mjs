@@ -19,7 +19,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { packPage } from '../clients/report/html/pack.mjs';
+import { packPage } from '../core/pages/pack.mjs';
 import { billOfMaterials, licenseTexts, packagesOf } from './bill.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,12 +29,14 @@ const entries = [
   ...[
     'main',
     'certificates',
+    'completion',
     'credentials',
     'demo',
     'listen',
     'load',
     'modules',
     'scenario',
+    'service',
     'sim',
     'sim/worker',
     'tokens',
@@ -65,13 +67,19 @@ const entries = [
 ];
 
 /** Modules that the scripts of HTML pages begin with. */
-const pageScripts = ['clients/load/html/browser/main.ts', 'clients/report/html/browser/main.ts'];
+const pageScripts = [
+  'clients/load/html/browser/main.ts',
+  'clients/report/html/browser/main.ts',
+  'gateway/docs-page/browser/main.ts',
+];
 
-/** Packages that find files beside their own code: binaries, and the page of the API. They are the package's dependencies. */
-const outside = ['@fastify/swagger', '@fastify/swagger-ui', 'classic-level', 'sodium-native'];
+/** Packages that find binaries beside their own code. They are the package's dependencies. */
+const outside = ['classic-level', 'sodium-native'];
 
-/** Rooms of the checkout alone, which no package has: their packages are loaded from node_modules. */
-const checkoutRooms = /^(examples|tools)\b/;
+const { folders } = JSON.parse(readFileSync(join(root, 'rooms.json'), 'utf8'));
+/** Folders that the package's bundles do not have: their packages are loaded from node_modules. */
+const unbundled = Object.keys(folders).filter((folder) => folders[folder].packaged !== undefined);
+const isBundled = (path) => !unbundled.some((folder) => path.startsWith(`${folder}/`));
 
 /** Files of bundled packages that are copied: what they read beside their code, and the binaries that core/crypto/secp256k1.ts loads. */
 const files = {
@@ -139,10 +147,10 @@ async function main(out) {
   // For tools/package.mjs: the scripts that it packs, and the packages that they import.
   const scripts = ['clients/client/index.js', ...shipped.map((path) => relative(out, join(root, path)))].sort();
   const imports = shipped.flatMap((path) => metafile.outputs[path].imports);
-  const unbundled = imports
+  const imported = imports
     .filter(({ path, external }) => external && !path.startsWith('node:') && !isBuiltin(path))
     .map(({ path }) => path);
-  writeFileSync(join(out, '.shipped'), JSON.stringify({ scripts, unbundled: [...new Set(unbundled)].sort() }));
+  writeFileSync(join(out, '.shipped'), JSON.stringify({ scripts, unbundled: [...new Set(imported)].sort() }));
   const contained = shipped.flatMap((path) => Object.keys(metafile.outputs[path].inputs));
   const pageInputs = pages.flatMap(({ inputs }) => inputs);
   const packages = packagesOf(root, [
@@ -158,6 +166,7 @@ async function main(out) {
     ...redisScripts,
     'package.json',
     'package-lock.json',
+    'rooms.json',
     'tsconfig.json',
     'tools/bill.mjs',
     'tools/build.mjs',
@@ -179,7 +188,7 @@ function shippedOutputs(outputs) {
   };
   for (const [path, { entryPoint }] of Object.entries(outputs)) {
     const isEntry = entryPoint !== undefined && entries.includes(entryPoint.replace(/[.]ts$/, ''));
-    if (isEntry && !checkoutRooms.test(entryPoint)) add(path);
+    if (isEntry && isBundled(entryPoint)) add(path);
   }
   return [...shipped].sort();
 }
@@ -189,7 +198,7 @@ const resolution = {
   setup({ onResolve }) {
     onResolve({ filter: /^[@a-z]/ }, ({ path, importer, kind }) => {
       if (kind === 'entry-point') return undefined;
-      if (checkoutRooms.test(relative(root, importer))) return { path, external: true };
+      if (!isBundled(relative(root, importer))) return { path, external: true };
       // Its package.json does not say that an import alone has no effect: its queues in Postgres would be in every gateway.
       if (path === 'bullmq') return { path: join(root, 'node_modules/bullmq/dist/esm/index.js'), sideEffects: false };
       return undefined;
@@ -203,7 +212,7 @@ function reportPages(pages) {
   return {
     name: 'report pages',
     setup({ onLoad }) {
-      onLoad({ filter: /[/\\]clients[/\\]report[/\\]html[/\\]pack\.mjs$/ }, () => ({
+      onLoad({ filter: /[/\\]core[/\\]pages[/\\]pack\.mjs$/ }, () => ({
         contents: `const texts = ${JSON.stringify(texts)};\nexport const packPage = (entry) => ({ text: texts[entry] });`,
         loader: 'js',
       }));

@@ -1,6 +1,6 @@
 /**
  * `signmesh mutate ROOM…`: measures whether tests notice small faults. It plants a seeded sample of mutants into the sources of
- * the named folders and runs the tests that reach each, the shortest first, until one fails (mutate/trials.ts).
+ * the named folders and runs the tests that reach each, the shortest first, until one fails (mutate/mutant-runs.ts).
  *
  * `--count 300` mutants at most of each folder, `--seed 1`; `--seconds 60`: how long the tests of one mutant may take in all;
  * `--seconds-blocked 30`: how long an endless loop may block a process before it is killed;
@@ -20,8 +20,8 @@ import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { randomStream } from '../simulation/cluster/random.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { commonMutants, type Side } from './mutate/common.ts';
+import { MutantRuns, type Result } from './mutate/mutant-runs.ts';
 import { confidence, type Found, type Mutant, mutantsOf, sample } from './mutate/mutants.ts';
-import { type Result, Trials } from './mutate/trials.ts';
 import { filesByTier } from './tiers.ts';
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -107,11 +107,11 @@ async function resultsOf(root: string, mutants: readonly Mutant[], options: Opti
     msMax: 1000 * Number(options.seconds),
     blockedMsMax: 1000 * Number(options['seconds-blocked']),
   };
-  const trials = await Trials.open(root, mutants, tests, folder);
+  const runs = await MutantRuns.open(root, mutants, tests, folder);
   try {
-    return await trials.run();
+    return await runs.run();
   } finally {
-    await trials.close();
+    await runs.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }

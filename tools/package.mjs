@@ -20,13 +20,15 @@ const typed = ['@bufbuild/protobuf'];
 const contributorPages =
   /\/(change-guide|dependencies|performance|protocol|scale|signing-path|signing-round|two-worlds|wallet-path|wire)\.md$|\/run-report\.png$/;
 
+const { folders } = read('rooms.json');
+const sources = ['docs', ...Object.keys(folders).filter((folder) => folders[folder].packaged === 'source')];
+const packagedFiles =
+  /^(CHANGELOG|README)\.md$|^(LICENSE|cli\/signmesh\.mjs)$|^scenarios(\/([^/]+\.yaml|schema\.json))?$|^proto\/(signmesh|svc)\/.*\.proto$/;
+
 /** Whether the package holds a file beside dist/. */
 export function isPackaged(path) {
-  return (
-    /^(CHANGELOG|README)\.md$|^(LICENSE|cli\/signmesh\.mjs)$|^(docs|examples)(\/|$)|^scenarios\/?([^/]+)?$|^proto\/(signmesh|svc)\/.*\.proto$/.test(
-      path,
-    ) && !contributorPages.test(`/${path}`)
-  );
+  const isSource = sources.some((folder) => `${path}/`.startsWith(`${folder}/`));
+  return (isSource || packagedFiles.test(path)) && !contributorPages.test(`/${path}`);
 }
 
 /**

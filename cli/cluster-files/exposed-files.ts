@@ -4,7 +4,8 @@
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Role, Settings } from '../settings/config.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Role } from '../settings/variables.ts';
 import { clusterFolder, credentialKeysDir, secretFiles } from './cluster-material.ts';
 import { readSandbox } from './sandbox.ts';
 

@@ -1,7 +1,8 @@
 /** Warnings of a role at its start: certificates that expire soon, plain-text links between hosts, secrets that others can read. */
 import { isLoopback } from '../../core/actors/live/link-tls.ts';
 import { redisAddress, redisHosts } from '../../core/redis/address.ts';
-import type { Role, Settings } from '../settings/config.ts';
+import type { Settings } from '../settings/config.ts';
+import type { Role } from '../settings/variables.ts';
 import { expiryWarning } from './certificate-checks.ts';
 import { exposureWarning } from './exposed-files.ts';
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { errorCode, Failure } from './failure.ts';
 import { readIfThere } from './files.ts';
-import { identify, isRunning, parseRecord, readRecord } from './process-identity.ts';
+import { identify, isRunning, parseRecord, readRecord } from './process-records.ts';
 
 export interface Lock {
   release(): void;

@@ -24,11 +24,11 @@ import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { type Lock, takeLock } from '../common/lock.ts';
 import { listenFailure } from '../common/ports.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
-import { bannerLines, type Ready, readyLine } from '../start/banner.ts';
+import { bannerLines, type Ready, type ReadyLineFacts, readyLine } from '../start/banner.ts';
 import { readable } from '../start/log-record.ts';
 import { watchParent } from '../start/parent-watch.ts';
 import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
-import { lockFile, readyFile } from '../start/running.ts';
+import { announceEmbedded, lockFile, readyFile } from '../start/running.ts';
 import { duration, Screen } from '../start/screen.ts';
 import { checkSettings, sizeOf } from './requested.ts';
 
@@ -43,8 +43,8 @@ export interface EmbeddedUp {
   readonly state: string | undefined;
   /** A file that gets, at the end, a scenario of the clients' calls and the faults. */
   readonly record: string | undefined;
-  /** Of a detached one: the place for `status`, `stop` and `logs`; undefined: it belongs to the command that runs it. */
-  readonly dataDir: string | undefined;
+  /** It runs in the background, and has its data directory to itself. */
+  readonly detached: boolean;
 }
 
 /**
@@ -85,7 +85,8 @@ async function served(
   const screen = new Screen({ stream, terminal, colour: terminal && settings.NO_COLOR === undefined });
   // The reader of our output has ended: continue stopping.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
-  const place = options.dataDir === undefined ? undefined : takePlace(options.dataDir);
+  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const place = options.detached ? takePlace(dataDir) : undefined;
   if (place !== undefined) locks.push(place.lock);
   let saveAtOnce = (): void => undefined;
   const { asked, endWatch } = whenAskedToStop(() => {
@@ -107,8 +108,11 @@ async function served(
   }
   const { service, ready } = started;
   if (stateFile !== undefined) saveAtOnce = () => saveState(stateFile, dataFormat, service.state());
-  if (place === undefined) for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
-  else {
+  if (place === undefined) {
+    const unfound = announce(dataDir, ready, locks);
+    for (const line of bannerLines(ready, 'Ctrl-C', screen)) screen.line(line);
+    if (unfound !== undefined) screen.line(`  ${unfound}\n`);
+  } else {
     // The starting command ends when it reads that everything is ready.
     endWatch();
     replaceShortLived(place.readyFile, `${JSON.stringify(ready)}\n`);
@@ -141,6 +145,20 @@ async function served(
     `It has stopped${stateFile === undefined ? '' : `; its state is in ${stateFile}`} (${duration(performance.now() - beganMs)}).`,
   );
   return exitCodes.ok;
+}
+
+/** Other commands find the service by a file, for as long as it runs; what to do where they do not. */
+function announce(dataDir: string, ready: ReadyLineFacts, locks: Lock[]): string | undefined {
+  const remedy = 'Commands such as "signmesh faults" find this one with --url and --token';
+  try {
+    const release = announceEmbedded(dataDir, ready);
+    if (release === undefined) return `Another service runs in ${dataDir}. ${remedy}, or give each its own --data-dir.`;
+    locks.push({ release });
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return `${error.message} ${remedy}.`;
+    throw error;
+  }
 }
 
 /** Throws a Failure when another service runs there. */

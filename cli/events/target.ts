@@ -4,7 +4,7 @@ import { isLoopback } from '../../core/actors/live/link-tls.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { loadSettings } from '../settings/config.ts';
 import type { ReadyLineFacts } from '../start/banner.ts';
-import { readReady } from '../start/running.ts';
+import { readReady, runningCluster } from '../start/running.ts';
 
 export interface TargetFlags {
   readonly url?: string;
@@ -47,7 +47,7 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
   const { dataDir } = flags;
   const { settings } = loadSettings({ ...environment, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
   const place = settings.SIGNMESH_DATA_DIR;
-  const ready = readReady(place);
+  const ready = runningCluster(place)?.ready ?? readReady(place);
   if (ready === undefined) {
     throw new Failure(`No cluster runs in ${place}: start one with "signmesh up", or give --url and --token.`);
   }

@@ -4,7 +4,7 @@ import { closedRefusal, type RedisRefusal, redisName, redisRefusal } from '../..
 import { firstWords } from '../../core/actors/live/redis-watch.ts';
 import { Failure } from '../common/failure.ts';
 import { readIfThere } from '../common/files.ts';
-import { isRunning, readRecord } from '../common/process-identity.ts';
+import { isRunning, readRecord } from '../common/process-records.ts';
 import type { Settings } from '../settings/config.ts';
 
 const connectWithinMs = 6_000;

@@ -8,12 +8,8 @@ import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { ofOneCluster, processIn } from '../../scenarios/faults/cluster-names.ts';
 import { targetsOf } from '../../scenarios/faults/describe.ts';
-import {
-  byzantineKinds,
-  coordinatorKinds,
-  type Fault,
-  type FaultKind,
-} from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../scenarios/faults/vocabulary/kinds.ts';
 import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import type { Checker } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';

@@ -1,6 +1,7 @@
 /** The reports of a command's runs: on standard output, and in the files of its options. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { indexPage, type RunPage } from '../../clients/report/html/index-page.ts';
 import { htmlPage } from '../../clients/report/html/page.ts';
 import { jsonLines } from '../../clients/report/json-lines.ts';
 import { junit } from '../../clients/report/junit.ts';
@@ -62,6 +63,7 @@ export class RunReporter {
     if (format === 'html') {
       const isOne = this.runs.length === 1;
       const taken = new Map<string, number>();
+      const pages: RunPage[] = [];
       for (const run of this.runs) {
         // Two runs of one name get a page each.
         const times = (taken.get(run.scenario) ?? 0) + 1;
@@ -69,8 +71,10 @@ export class RunReporter {
         const name = times === 1 ? `${run.scenario}.html` : `${run.scenario}-${times}.html`;
         const path = isOne ? (file ?? name) : join(file ?? '.', name);
         save(path, htmlPage(run));
+        pages.push({ run, file: name });
         if (file === undefined && !this.#isQuiet) process.stdout.write(`page      ${path}\n`);
       }
+      if (!isOne) save(join(file ?? '.', 'index.html'), indexPage(pages));
       return;
     }
     const text = textOf(format, this.runs);

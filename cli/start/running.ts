@@ -1,9 +1,9 @@
 /** The cluster that runs in a data directory, for other commands. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
-import { readIfThere } from '../common/files.ts';
-import { isRunning, type ProcessIdentity, readRecord } from '../common/process-identity.ts';
+import { makeDataDirectory, readIfThere, replaceShortLived } from '../common/files.ts';
+import { identify, isRunning, type ProcessIdentity, parseRecord, readRecord } from '../common/process-records.ts';
 import type { ReadyLineFacts } from './banner.ts';
 
 export interface RunningCluster {
@@ -26,10 +26,36 @@ export function readyFile(dataDir: string): string {
   return join(dataDir, 'run', 'ready.json');
 }
 
+/** Of an embedded service in the foreground, which keeps nothing else in its data directory. */
+function embeddedFile(dataDir: string): string {
+  return join(dataDir, 'embedded.json');
+}
+
+/**
+ * Other commands find an embedded service by this file, until the returned function removes it. undefined: the file is that of
+ * another one, which runs. Throws a Failure where it cannot be written.
+ */
+export function announceEmbedded(dataDir: string, ready: ReadyLineFacts): (() => void) | undefined {
+  if (runningEmbedded(dataDir) !== undefined) return undefined;
+  makeDataDirectory(dataDir);
+  const file = embeddedFile(dataDir);
+  replaceShortLived(file, `${JSON.stringify({ ...identify(process.pid), ready })}\n`);
+  return () => {
+    if (runningEmbedded(dataDir)?.up.pid === process.pid) rmSync(file, { force: true });
+  };
+}
+
+function runningEmbedded(dataDir: string): RunningCluster | undefined {
+  const text = readIfThere(embeddedFile(dataDir)) ?? '';
+  const up = parseRecord(text);
+  if (up === undefined || !isRunning(up)) return undefined;
+  return { up, ready: (JSON.parse(text) as { readonly ready: ReadyLineFacts }).ready };
+}
+
 /** undefined: no cluster runs in `dataDir`. Throws a Failure when its file is damaged. */
 export function runningCluster(dataDir: string): RunningCluster | undefined {
   const up = readRecord(lockFile(dataDir));
-  if (up === undefined || !isRunning(up)) return undefined;
+  if (up === undefined || !isRunning(up)) return runningEmbedded(dataDir);
   const ready = readReady(dataDir);
   // An earlier start may leave its file.
   return { up, ready: ready?.pids.up === up.pid ? ready : undefined };

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRunning, readRecord, removeRecord, signal } from '../common/process-identity.ts';
+import { isRunning, readRecord, removeRecord, signal } from '../common/process-records.ts';
 
 const graceMs = 5000;
 

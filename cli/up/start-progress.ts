@@ -1,7 +1,7 @@
 /** The progress of a start's children: a text that changes with it, and the missing ones. */
 import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
-import { processorMs } from '../common/process-identity.ts';
+import { processorMs } from '../common/process-records.ts';
 import { Progress } from '../start/progress.ts';
 import type { SupervisedChild } from './supervisor.ts';
 

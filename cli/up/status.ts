@@ -1,7 +1,11 @@
 /** `signmesh status`: the processes of a data directory, and their health. */
+import { ClientError, createClient } from '../../clients/client/index.ts';
+import { describe } from '../../scenarios/faults/describe.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { exitCodes } from '../common/failure.ts';
 import { askHealth, type Health, noHealth } from '../common/gateway-health.ts';
-import { isRunning } from '../common/process-identity.ts';
+import { isRunning } from '../common/process-records.ts';
+import type { ReadyLineFacts } from '../start/banner.ts';
 import { processRecords, runningCluster } from '../start/running.ts';
 import { Screen } from '../start/screen.ts';
 import { residentBytes } from './process-control.ts';
@@ -31,6 +35,14 @@ interface Status {
   /** The answer of GET /v1/health; null: the cluster is not ready. */
   readonly health: Health | null;
   readonly processes: readonly ProcessStatus[];
+  /** Of a sandbox that answers; else null. */
+  readonly sandbox: SandboxStatus | null;
+}
+
+interface SandboxStatus {
+  /** Processes that do not run: paused, down or starting. */
+  readonly stopped: readonly { readonly process: string; readonly state: string }[];
+  readonly faults: readonly { readonly id: string; readonly text: string }[];
 }
 
 /** Resolves with exit code 0 when the cluster serves (also degraded), and 1 when it does not. Throws a Failure. */
@@ -46,12 +58,17 @@ export async function status({ dataDir, json, colour }: StatusOptions): Promise<
 async function look(dataDir: string): Promise<Status> {
   const running = runningCluster(dataDir);
   const ready = running?.ready;
+  const [health, sandbox] =
+    ready === undefined
+      ? [null, null]
+      : await Promise.all([askHealth(`${ready.http}/v1/health`, healthWithinMs), askSandbox(ready)]);
   return {
     state: running === undefined ? 'stopped' : ready === undefined ? 'starting' : 'ready',
     data_dir: dataDir,
     http: ready?.http ?? null,
     grpc: ready?.grpc ?? null,
-    health: ready === undefined ? null : await askHealth(`${ready.http}/v1/health`, healthWithinMs),
+    health,
+    sandbox,
     processes:
       running === undefined
         ? []
@@ -62,6 +79,24 @@ async function look(dataDir: string): Promise<Status> {
             resident_bytes: (isRunning(identity) && residentBytes(identity.pid)) || null,
           })),
   };
+}
+
+/** null: in production, and where the processes cannot be controlled. */
+async function askSandbox({ http, token }: ReadyLineFacts): Promise<SandboxStatus | null> {
+  if (typeof token !== 'string') return null;
+  const { sandbox } = createClient({ baseUrl: http, token, deadlineMs: healthWithinMs });
+  try {
+    const [nodes, faults] = await Promise.all([sandbox.nodes().first(), sandbox.faults().first()]);
+    return {
+      stopped: nodes.nodes.filter(({ state }) => state !== 'running').map(({ process, state }) => ({ process, state })),
+      faults: faults.faults
+        .filter(({ state }) => state !== 'over')
+        .map(({ id, fault }) => ({ id, text: describe(fault as Fault) })),
+    };
+  } catch (error) {
+    if (error instanceof ClientError) return null;
+    throw error;
+  }
 }
 
 function serves(health: Health | null): boolean {
@@ -75,6 +110,8 @@ function words(found: Status, { bold, dim }: Screen): readonly string[] {
   return [
     `${bold(state)}, ${ready} of ${total} nodes joined`,
     ...reasons.map((reason) => `  ${reason}`),
+    ...(found.sandbox?.stopped ?? []).map(({ process, state }) => `  ${process} is ${state}`),
+    ...(found.sandbox?.faults ?? []).map(({ id, text }) => `  fault ${id}: ${text}`),
     `${dim('REST')} ${found.http}  ${dim('gRPC')} ${found.grpc}`,
     ...processLines(found),
   ];

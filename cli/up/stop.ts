@@ -1,7 +1,7 @@
 /** `signmesh stop`: ends the cluster of a data directory, in order. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { isRunning, signal } from '../common/process-identity.ts';
+import { isRunning, signal } from '../common/process-records.ts';
 import { runningCluster } from '../start/running.ts';
 import { duration } from '../start/screen.ts';
 

@@ -21,7 +21,7 @@ import {
   readyMessage,
 } from '../common/channel.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { identify, isStopped, removeRecord, writeRecord } from '../common/process-identity.ts';
+import { identify, isStopped, removeRecord, writeRecord } from '../common/process-records.ts';
 import { ChildLog } from './child-log.ts';
 import { dismiss, watchman } from './paused-process-guard.ts';
 

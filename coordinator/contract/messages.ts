@@ -8,7 +8,7 @@ import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
 import type { SessionPageQuery, SessionPlace } from '../../proto/session-list.ts';
 import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../../proto/wire.ts';
-import type { CallAnswer } from './answers.ts';
+import type { CallAnswer } from './call-answer.ts';
 import type { KeyRecord, SessionRecord } from './record.ts';
 
 /** Calls that a session answers, by the case of the wire's oneof. */

@@ -21,10 +21,11 @@ import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signme
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { advance } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/message-text.ts';
+import type { Persisted } from '../session/turn.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
 import { type DkgSessionStep, isClientSupplied, nodeIds, sortedPairs, suppliedOpening, termsOf } from './state.ts';
@@ -137,9 +138,9 @@ export function failAttempt(
   detail: string,
   stalledBy: readonly number[] = [],
   unprovenReason: ReasonCode = stalledBy.length > 0 ? 'NODE_REFUSED' : 'TRANSCRIPT_MISMATCH',
-): void {
+): Persisted | undefined {
   const { record, work } = turn.state;
-  if (turn.persisted || !isOpen(record.state)) return;
+  if (!isOpen(record.state)) return undefined;
   const stalled = [...new Set(stalledBy)].sort((a, b) => a - b);
   const reason = culprits.length > 0 ? 'DEALER_MISBEHAVED' : unprovenReason;
   const why = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
@@ -147,8 +148,7 @@ export function failAttempt(
   if (record.ceremony.mayBeFinal) {
     const failed = failedWith(why);
     const kept = { verified: sortedPairs(work.verified), culprits, stalledBy: stalled };
-    finalizeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
-    return;
+    return finalizeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
   }
   const { attempt } = record.ceremony;
   const next = nodesAfter(turn, [...culprits, ...stalled]);
@@ -163,8 +163,9 @@ export function failAttempt(
     stalledBy: stalled,
     ...next,
   };
-  finalizeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
+  const written = finalizeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
   discardAttempt(turn, record);
+  return written;
 }
 
 /** Of a node of the session, which is in the roster. */

@@ -13,13 +13,13 @@ import { validateCommitments, verifyShare } from '../../core/crypto/vss.ts';
 import { DkgShareExchangeRequestSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey } from '../../proto/key-schemes.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { ClientCall } from '../contract/messages.ts';
 import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen, isResumable } from '../contract/transitions.ts';
 import { outsideOf } from '../session/message-text.ts';
 import { resumeFault } from '../session/resume.ts';
-import { commit, reply } from '../session/turn.ts';
+import { commit, type Persisted, reply } from '../session/turn.ts';
 import { expireDkg } from './finalize.ts';
 import { checkTerms, duplicate } from './initiation.ts';
 import { advanceDkg } from './round.ts';
@@ -36,23 +36,28 @@ import {
 } from './state.ts';
 
 /** Handles the calls in the inbox, oldest first, until one changes the session or has to wait. */
-export function takeDkgCalls(turn: DkgSessionStep): void {
-  while (!turn.persisted) {
-    const { work } = turn.state;
-    const call = work.inbox[0];
-    if (!call) break;
-    if (expireDkg(turn)) return;
+export function takeDkgCalls(turn: DkgSessionStep): Persisted | undefined {
+  const { work } = turn.state;
+  for (let call = work.inbox[0]; call; call = work.inbox[0]) {
+    const expired = expireDkg(turn);
+    if (expired) return expired;
     if (mustWait(turn, call)) break;
     work.inbox.shift();
-    if (call.fault) reply(turn, call, call.fault);
-    else if (call.method === 'resumeSession') resumeDkg(turn, call);
-    else if (call.method === 'exchangeDkgShares') exchange(turn, call);
-    else if (call.method === 'makeKey') makeKey(turn, call);
-    else if (call.method === 'initiateDkg') {
-      turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
-    }
+    const written = takeCall(turn, call);
+    if (written) return written;
   }
-  advanceDkg(turn);
+  return advanceDkg(turn);
+}
+
+function takeCall(turn: DkgSessionStep, call: ClientCall): Persisted | undefined {
+  if (call.fault) reply(turn, call, call.fault);
+  else if (call.method === 'resumeSession') return resumeDkg(turn, call);
+  else if (call.method === 'exchangeDkgShares') exchange(turn, call);
+  else if (call.method === 'makeKey') return makeKey(turn, call);
+  else if (call.method === 'initiateDkg') {
+    turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
+  }
+  return undefined;
 }
 
 function mustWait(turn: DkgSessionStep, call: ClientCall): boolean {
@@ -183,38 +188,42 @@ function lateShareFault(turn: DkgSessionStep, { request }: ExchangeCall): CallAn
 }
 
 /** The whole round as one call, which resumes a failed session. Only the wallet service makes it, so it needs no token. */
-function makeKey(turn: DkgSessionStep, call: InitiateDkgCall): void {
+function makeKey(turn: DkgSessionStep, call: InitiateDkgCall): Persisted | undefined {
   const { record, work } = turn.state;
   const checked = checkTerms(call, turn.config);
   if ('fault' in checked) {
     reply(turn, call, checked.fault);
-    return;
+    return undefined;
   }
   if (isResumable(record.state)) {
     // It stays in the inbox, and finds the session open after the write.
     work.inbox.unshift(call);
-    goOn(turn, call);
-    return;
+    return goOn(turn, call);
   }
   const request = create(DkgShareExchangeRequestSchema, { sessionId: record.sessionId });
   exchange(turn, { ...call, method: 'exchangeDkgShares', request });
+  return undefined;
 }
 
-function resumeDkg(turn: DkgSessionStep, call: Extract<ClientCall, { method: 'resumeSession' }>): void {
+function resumeDkg(
+  turn: DkgSessionStep,
+  call: Extract<ClientCall, { method: 'resumeSession' }>,
+): Persisted | undefined {
   const { record } = turn.state;
   const fault = isRepeat(record, call)
     ? sessionAnswer(record)
     : resumeFault(record, call.request, turn.config.resumeKey);
   if (fault) {
     reply(turn, call, fault);
-    return;
+    return undefined;
   }
-  goOn(turn, call);
+  const written = goOn(turn, call);
   reply(turn, call, sessionAnswer(turn.state.record));
+  return written;
 }
 
 /** A failed session becomes RESUMED. */
-function goOn(turn: DkgSessionStep, call: ClientCall): void {
+function goOn(turn: DkgSessionStep, call: ClientCall): Persisted {
   const { record, work } = turn.state;
   const next = {
     ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, {
@@ -224,7 +233,7 @@ function goOn(turn: DkgSessionStep, call: ClientCall): void {
     expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  commit(
+  return commit(
     turn,
     next,
     { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox },

@@ -1,10 +1,10 @@
 /** The end of a DKG session's round: completed, expired, or abandoned. It answers every waiting call. */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { answer, sessionAnswer } from '../contract/answers.ts';
+import { answer, sessionAnswer } from '../contract/call-answer.ts';
 import { nodeDkgAddress, wire } from '../contract/messages.ts';
 import { advance, type KeyRecord } from '../contract/record.ts';
 import { nodeList } from '../session/message-text.ts';
-import { commit, isOverdue, reply } from '../session/turn.ts';
+import { commit, isOverdue, type Persisted, reply } from '../session/turn.ts';
 import { isComplete } from './own-shares.ts';
 import { type DkgSession, type DkgSessionStep, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
 
@@ -13,22 +13,24 @@ export function finalizeDkg(
   turn: DkgSessionStep,
   record: DkgSession,
   more: { readonly key?: KeyRecord; readonly culprits?: readonly number[] } = {},
-): void {
+): Persisted {
   const { jobs, watching, inbox } = turn.state.work;
   const cause = jobs[0]?.call ?? inbox[0];
-  commit(turn, record, { ...noDkgWork(record, false), inbox, watching }, { ...more, cause });
+  const written = commit(turn, record, { ...noDkgWork(record, false), inbox, watching }, { ...more, cause });
   leaveDkgRound(turn);
   const verified = record.state === ReceiptState.BACKEND_COMPLETED;
   for (const job of jobs) reply(turn, job.call, sessionAnswer(record), { verified });
+  return written;
 }
 
-/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are handled afterwards. */
-export function expireDkg(turn: DkgSessionStep): boolean {
+/** Ends a session whose lifetime is over. Calls in the inbox are handled afterwards. */
+export function expireDkg(turn: DkgSessionStep): Persisted | undefined {
   const { record } = turn.state;
-  if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
-  finalizeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  if (!isOverdue(record, turn.context.nowMs)) return undefined;
+  const expired = { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED as const };
+  const written = finalizeDkg(turn, advance(record, expired, turn.context));
   discardAttempt(turn, record);
-  return true;
+  return written;
 }
 
 /**
@@ -45,9 +47,11 @@ export function discardAttempt(turn: DkgSessionStep, record: DkgSession): void {
 }
 
 /** The wait for nodes is over. */
-export function abandonDkg(turn: DkgSessionStep): void {
+export function abandonDkg(turn: DkgSessionStep): Persisted | undefined {
   const { record, work } = turn.state;
-  if (work.jobs.length === 0 || expireDkg(turn)) return;
+  if (work.jobs.length === 0) return undefined;
+  const expired = expireDkg(turn);
+  if (expired) return expired;
   const asked = [...work.flights].map((flight) => Number(flight.split('/')[0]));
   const unready = nodeIds(record).filter((id) => work.ready?.has(id) === false && isWanted(turn, id));
   const missing = new Set([...asked, ...unready]);
@@ -58,16 +62,12 @@ export function abandonDkg(turn: DkgSessionStep): void {
     const unchanged = answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`);
     for (const job of work.jobs.splice(0)) reply(turn, job.call, unchanged);
     leaveDkgRound(turn);
-    return;
+    return undefined;
   }
   const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
-  finalizeDkg(
-    turn,
-    advance(record, failed, turn.context, {
-      verified: sortedPairs(work.verified),
-      stalledBy: [...missing].sort((a, b) => a - b),
-    }),
-  );
+  const stalledBy = [...missing].sort((a, b) => a - b);
+  const changes = { verified: sortedPairs(work.verified), stalledBy };
+  return finalizeDkg(turn, advance(record, failed, turn.context, changes));
 }
 
 function isWanted(turn: DkgSessionStep, id: number): boolean {

@@ -9,7 +9,7 @@ import { newId } from '../../proto/ids.ts';
 import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts, sharingAtMaking } from '../../proto/key-schemes.ts';
 import { defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import { defaultSharing } from '../../proto/roster.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../contract/messages.ts';
 import { isRepeat, openRecord } from '../contract/record.ts';

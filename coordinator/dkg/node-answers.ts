@@ -10,15 +10,16 @@ import type {
   DkgOpened,
   DkgRefused,
   DkgSealed,
+  DkgVerdict,
   DkgVerified,
 } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { isSharedKey } from '../../proto/key-schemes.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { receivedBody } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { reply } from '../session/turn.ts';
+import { type Persisted, reply } from '../session/turn.ts';
 import { evaluateVerdict, failAttempt, identityOf, isOwnResult, openingFault, sameOpening } from './blame.ts';
 import { takeDkgCalls } from './calls.ts';
 import { expireDkg } from './finalize.ts';
@@ -38,38 +39,30 @@ import {
 } from './state.ts';
 
 /** A node's message about this attempt. */
-export function takeNodeMessage(turn: DkgSessionStep, from: string, message: WireMessage): void {
+export function takeNodeMessage(turn: DkgSessionStep, from: string, message: WireMessage): Persisted | undefined {
   const { record, work } = turn.state;
   const nodeId = Number(/^node\/(\d+)\//.exec(from)?.[1]);
-  if (!nodeIds(record).includes(nodeId)) return;
-  if (message.attempt !== record.ceremony.attempt || !isOpen(record.state) || expireDkg(turn)) return;
+  if (!nodeIds(record).includes(nodeId)) return undefined;
+  if (message.attempt !== record.ceremony.attempt || !isOpen(record.state)) return undefined;
+  const expired = expireDkg(turn);
+  if (expired) return expired;
   const body = receivedBody(message);
   const asked = takeAsked(work, nodeId, body);
-  if (asked === undefined) {
-    takeEvidence(turn, nodeId, body);
-    takeDkgCalls(turn);
-    return;
-  }
+  const written = asked ? takeAnswer(turn, nodeId, asked, body) : takeEvidence(turn, nodeId, body);
+  return written ?? takeDkgCalls(turn);
+}
+
+function takeAnswer(
+  turn: DkgSessionStep,
+  nodeId: number,
+  asked: UnansweredRequest,
+  body: WireBody,
+): Persisted | undefined {
+  const { work } = turn.state;
   const before = known(work);
-  switch (body.case) {
-    case 'dkgOpened':
-      opened(turn, nodeId, body.value);
-      break;
-    case 'dkgSealed':
-      sealed(turn, nodeId, body.value);
-      break;
-    case 'dkgVerified':
-      verified(turn, nodeId, asked, body.value);
-      break;
-    case 'dkgConfirmed':
-      work.confirmed.add(nodeId);
-      break;
-    case 'dkgRefused':
-      refused(turn, nodeId, asked, body.value);
-      break;
-  }
+  const written = takeBody(turn, nodeId, asked, body);
   // A message with nothing new does not count as the answer: the timer repeats the request, not this step.
-  if (known(work) > before && !turn.persisted) {
+  if (!written && known(work) > before) {
     work.flights.delete(`${nodeId}/${asked.kind}`);
     work.silence.delete(nodeId);
     if (work.watching) {
@@ -81,7 +74,30 @@ export function takeNodeMessage(turn: DkgSessionStep, from: string, message: Wir
       );
     }
   }
-  takeDkgCalls(turn);
+  return written;
+}
+
+function takeBody(
+  turn: DkgSessionStep,
+  nodeId: number,
+  asked: UnansweredRequest,
+  body: WireBody,
+): Persisted | undefined {
+  switch (body.case) {
+    case 'dkgOpened':
+      return opened(turn, nodeId, body.value);
+    case 'dkgSealed':
+      return sealed(turn, nodeId, body.value);
+    case 'dkgVerified':
+      return verified(turn, nodeId, asked, body.value);
+    case 'dkgConfirmed':
+      turn.state.work.confirmed.add(nodeId);
+      return undefined;
+    case 'dkgRefused':
+      return refused(turn, nodeId, asked, body.value);
+    default:
+      return undefined;
+  }
 }
 
 /** How much this actor has learned from nodes in this attempt. */
@@ -91,40 +107,40 @@ function known(work: DkgWork): number {
 }
 
 /** Two contradicting signed messages prove a node's fault, whether they were requested or not. */
-function takeEvidence(turn: DkgSessionStep, nodeId: number, body: WireBody): void {
+function takeEvidence(turn: DkgSessionStep, nodeId: number, body: WireBody): Persisted | undefined {
   const { work, record } = turn.state;
   const terms = termsOf(record, turn.config);
   if (body.case === 'dkgOpened') {
     const { opening } = body.value;
     const first = work.openings.get(nodeId);
-    if (!first || opening?.dealer !== nodeId || sameOpening(first, opening)) return;
-    if (isSignedOpening(terms, opening, identityOf(turn, nodeId))) failAttempt(turn, [nodeId], dealtTwice);
+    if (!first || opening?.dealer !== nodeId || sameOpening(first, opening)) return undefined;
+    if (isSignedOpening(terms, opening, identityOf(turn, nodeId))) return failAttempt(turn, [nodeId], dealtTwice);
   } else if (body.case === 'dkgVerified') {
     const first = work.finished.get(nodeId);
     const { finished } = body.value;
-    if (!first || !finished || sameResult(first, finished)) return;
-    if (isOwnResult(turn, nodeId, finished)) failAttempt(turn, [nodeId], twoResults);
+    if (!first || !finished || sameResult(first, finished)) return undefined;
+    if (isOwnResult(turn, nodeId, finished)) return failAttempt(turn, [nodeId], twoResults);
   }
+  return undefined;
 }
 
 const dealtTwice = 'it dealt twice: two different openings, both signed';
 const twoResults = 'two different results, both signed';
 
-function opened(turn: DkgSessionStep, nodeId: number, { opening }: DkgOpened): void {
+function opened(turn: DkgSessionStep, nodeId: number, { opening }: DkgOpened): Persisted | undefined {
   const { openings } = turn.state.work;
   if (!opening || opening.dealer !== nodeId || opening.clientSupplied) {
-    failAttempt(turn, [nodeId], 'its opening names another dealer');
-    return;
+    return failAttempt(turn, [nodeId], 'its opening names another dealer');
   }
   const first = openings.get(nodeId);
-  if (first && sameOpening(first, opening)) return;
-  const fault = openingFault(turn, opening);
-  if (fault) failAttempt(turn, [nodeId], fault);
-  else if (first) failAttempt(turn, [nodeId], dealtTwice);
-  else openings.set(nodeId, opening);
+  if (first && sameOpening(first, opening)) return undefined;
+  const fault = openingFault(turn, opening) ?? (first && dealtTwice);
+  if (fault) return failAttempt(turn, [nodeId], fault);
+  openings.set(nodeId, opening);
+  return undefined;
 }
 
-function sealed(turn: DkgSessionStep, nodeId: number, { shares }: DkgSealed): void {
+function sealed(turn: DkgSessionStep, nodeId: number, { shares }: DkgSealed): undefined {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
   const boxes = new Map(work.boxes.get(nodeId));
@@ -136,50 +152,73 @@ function sealed(turn: DkgSessionStep, nodeId: number, { shares }: DkgSealed): vo
   work.boxes.set(nodeId, boxes);
 }
 
-function verified(turn: DkgSessionStep, recipient: number, asked: UnansweredRequest, said: DkgVerified): void {
-  const { work, record } = turn.state;
+function verified(
+  turn: DkgSessionStep,
+  recipient: number,
+  asked: UnansweredRequest,
+  said: DkgVerified,
+): Persisted | undefined {
+  const { work } = turn.state;
   if (said.finished && !isOwnResult(turn, recipient, said.finished)) {
-    failAttempt(turn, [recipient], 'its result is not signed by it');
-    return;
+    return failAttempt(turn, [recipient], 'its result is not signed by it');
   }
   const reported = work.finished.get(recipient);
   if (said.finished && reported && !sameResult(reported, said.finished)) {
-    failAttempt(turn, [recipient], twoResults);
-    return;
+    return failAttempt(turn, [recipient], twoResults);
   }
-  const job = liveJob(work, asked);
   takeVerdicts(turn, recipient, asked, said);
   for (const verdict of said.verdicts) {
-    if (verdict.dealer === asked.job?.offer?.dealer) {
-      // Without its call it is late: the call already has its answer, and the session does not change.
-      if (!job) continue;
-      work.flights.delete(`${recipient}/dkgVerify`);
-      if (verdict.verified) {
-        takeOffer(turn, job);
-      } else {
-        // A wrong share from a caller fails only the call: the session does not change, and the right share can still follow.
-        work.jobs.splice(work.jobs.indexOf(job), 1);
-        const code = verdict.code === 'COMMITMENT_MISMATCH' ? 'COMMITMENT_MISMATCH' : 'SHARE_VERIFICATION_FAILED';
-        reply(turn, job.call, answer(code, `encrypted_share: ${quotedText(verdict.message)}`));
-      }
-    } else if (
-      !verdict.verified &&
-      !isClientSupplied(record, verdict.dealer) &&
-      nodeIds(record).includes(verdict.dealer)
-    ) {
-      const culprit = evaluateVerdict(turn, recipient, verdict);
-      const text = `node ${recipient} on ${quotedText(verdict.message)}`;
-      if (culprit !== undefined) failAttempt(turn, [culprit], text);
-      else failAttempt(turn, [], text, [recipient, verdict.dealer]);
-    } else if (!verdict.verified && !asked.job && asked.dealers.includes(verdict.dealer)) {
-      // A client-supplied dealer's own share, which matches the commitments of its other shares.
-      failAttempt(turn, [], `node ${recipient} on its own share: ${quotedText(verdict.message)}`, [recipient]);
-    }
-    if (turn.persisted) return;
+    const written =
+      verdict.dealer === asked.job?.offer?.dealer
+        ? offerVerdict(turn, recipient, asked, verdict)
+        : dealerVerdict(turn, recipient, asked, verdict);
+    if (written) return written;
   }
-  if (asked.kind === 'dkgVerify' && asked.dealers.length === 0 && !said.finished) {
-    failAttempt(turn, [], `node ${recipient} has no result, though it verified a share of every dealer`, [recipient]);
+  if (asked.kind !== 'dkgVerify' || asked.dealers.length > 0 || said.finished) return undefined;
+  const text = `node ${recipient} has no result, though it verified a share of every dealer`;
+  return failAttempt(turn, [], text, [recipient]);
+}
+
+/** On a share that a caller gave. */
+function offerVerdict(
+  turn: DkgSessionStep,
+  recipient: number,
+  asked: UnansweredRequest,
+  { verified, code, message }: DkgVerdict,
+): Persisted | undefined {
+  const { work } = turn.state;
+  const job = liveJob(work, asked);
+  // Without its call it is late: the call already has its answer, and the session does not change.
+  if (!job) return undefined;
+  work.flights.delete(`${recipient}/dkgVerify`);
+  if (verified) return takeOffer(turn, job);
+  // A wrong share from a caller fails only the call: the session does not change, and the right share can still follow.
+  work.jobs.splice(work.jobs.indexOf(job), 1);
+  const reason = code === 'COMMITMENT_MISMATCH' ? code : 'SHARE_VERIFICATION_FAILED';
+  reply(turn, job.call, answer(reason, `encrypted_share: ${quotedText(message)}`));
+  return undefined;
+}
+
+/** On a share that a node dealt, or on the recipient's own share of a client-supplied dealer. */
+function dealerVerdict(
+  turn: DkgSessionStep,
+  recipient: number,
+  asked: UnansweredRequest,
+  verdict: DkgVerdict,
+): Persisted | undefined {
+  const { record } = turn.state;
+  const { dealer, message } = verdict;
+  if (verdict.verified) return undefined;
+  if (!isClientSupplied(record, dealer) && nodeIds(record).includes(dealer)) {
+    const culprit = evaluateVerdict(turn, recipient, verdict);
+    const text = `node ${recipient} on ${quotedText(message)}`;
+    return culprit === undefined
+      ? failAttempt(turn, [], text, [recipient, dealer])
+      : failAttempt(turn, [culprit], text);
   }
+  if (asked.job || !asked.dealers.includes(dealer)) return undefined;
+  // A client-supplied dealer's own share, which matches the commitments of its other shares.
+  return failAttempt(turn, [], `node ${recipient} on its own share: ${quotedText(message)}`, [recipient]);
 }
 
 /** The call whose share a request carried, while it waits for the answer. */
@@ -204,32 +243,29 @@ function refused(
   nodeId: number,
   asked: UnansweredRequest,
   { code, message, results }: DkgRefused,
-): void {
+): Persisted | undefined {
   const { work } = turn.state;
-  if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return;
+  if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return undefined;
   // All nodes have signed the result, it too. Once a client has seen the refusal and resumed, it blocks the key no longer.
   const refusesAgain = asked.kind === 'dkgConfirm' && turn.state.record.ceremony.stalledBy?.includes(nodeId);
-  if (refusesAgain && countAsSilent(turn, nodeId)) return;
+  if (refusesAgain && countAsSilent(turn, nodeId)) return undefined;
   const said = quotedText(message);
   const reason = asked.job && offerRefusals.get(code);
   if (reason) {
     const job = liveJob(work, asked);
     // Without its call it is late: the call already has its answer, and the session does not change.
-    if (!job) return;
+    if (!job) return undefined;
     work.flights.delete(`${nodeId}/dkgVerify`);
     work.jobs.splice(work.jobs.indexOf(job), 1);
     const text = reason === 'CLIENT_DEALERS_NOT_ALLOWED' ? `node ${nodeId} refuses it: ${said}` : said;
     reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
-    return;
+    return undefined;
   }
   // For a shared key it is a refusal like any other, since no token takes part.
   const token = isSharedKey(turn.state.record.ceremony.scheme ?? '') ? undefined : tokenFaults.get(code);
-  if (token) {
-    failAttempt(turn, [], `node ${nodeId}: ${said}`, [nodeId], token);
-    return;
-  }
+  if (token) return failAttempt(turn, [], `node ${nodeId}: ${said}`, [nodeId], token);
   // A refusal is no evidence: an attacker may have changed the request in transit.
-  failAttempt(turn, [], `node ${nodeId} refused: ${quotedText(code)} (${said})`, [nodeId]);
+  return failAttempt(turn, [], `node ${nodeId} refused: ${quotedText(code)} (${said})`, [nodeId]);
 }
 
 /** The reason why the token, or the vendor, of a node made no key, from the node's refusal. */

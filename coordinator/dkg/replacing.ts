@@ -12,7 +12,7 @@
  */
 import { nodeFault } from '../contract/messages.ts';
 import { progress } from '../contract/record.ts';
-import { commit } from '../session/turn.ts';
+import { commit, type Persisted } from '../session/turn.ts';
 import { discardAttempt } from './finalize.ts';
 import { type DkgSession, type DkgSessionStep, type Job, noDkgWork, nodeIds } from './state.ts';
 
@@ -46,16 +46,16 @@ export function isMissing({ state: { work } }: DkgSessionStep, id: number): bool
 }
 
 /** Begins another attempt without unreachable and silent nodes, if others can replace them all. */
-export function replaceMissing(turn: DkgSessionStep): void {
+export function replaceMissing(turn: DkgSessionStep): Persisted | undefined {
   const missing = nodeIds(turn.state.record).filter((id) => isMissing(turn, id));
-  if (missing.length <= replacements(turn, missing).length) replace(turn, missing);
+  return missing.length <= replacements(turn, missing).length ? replace(turn, missing) : undefined;
 }
 
 /** Begins another attempt without nodes that are known to stall, as many as others can replace. */
-export function replaceSuspects(turn: DkgSessionStep): void {
+export function replaceSuspects(turn: DkgSessionStep): Persisted | undefined {
   const { record, work } = turn.state;
   const doubtful = nodeIds(record).filter((id) => work.suspects.includes(id));
-  replace(turn, doubtful.slice(0, replacements(turn, doubtful).length));
+  return replace(turn, doubtful.slice(0, replacements(turn, doubtful).length));
 }
 
 /** Ready nodes outside the attempt, of which nothing bad is known. */
@@ -67,14 +67,13 @@ function replacements(turn: DkgSessionStep, missing: readonly number[]): number[
   );
 }
 
-function replace(turn: DkgSessionStep, missing: readonly number[]): void {
+function replace(turn: DkgSessionStep, missing: readonly number[]): Persisted | undefined {
   const { record, work } = turn.state;
   const { ceremony } = record;
-  if (missing.length === 0) return;
-  if (turn.persisted || work.ready === undefined || !mayReplace(turn, record)) return;
+  if (missing.length === 0 || work.ready === undefined || !mayReplace(turn, record)) return undefined;
   // No client has the result yet, so it may be recomputed.
-  if (ceremony.verified.length > 0 && (ceremony.stalledBy ?? []).length === 0) return;
-  if (work.jobs.length === 0 || !work.jobs.every(namesNoNode)) return;
+  if (ceremony.verified.length > 0 && (ceremony.stalledBy ?? []).length === 0) return undefined;
+  if (work.jobs.length === 0 || !work.jobs.every(namesNoNode)) return undefined;
   const { ready } = work;
   const ids = nodeIds(record);
   const leftOut = union(ceremony.leftOut, missing);
@@ -85,7 +84,7 @@ function replace(turn: DkgSessionStep, missing: readonly number[]): void {
   const next = progress(record, turn.context, changes);
   const pairs = participants.flatMap((dealer) => participants.map((recipient) => [dealer, recipient] as const));
   const jobs = work.jobs.map((job) => ({ ...job, pairs }));
-  commit(turn, next, {
+  return commit(turn, next, {
     ...noDkgWork(next, true),
     jobs,
     inbox: work.inbox,

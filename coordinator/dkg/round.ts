@@ -9,7 +9,7 @@ import { areFirstNodes } from '../../core/crypto/participants.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { bindingAtMaking, isSharedKey, wireScheme } from '../../proto/key-schemes.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { clusterAddress } from '../contract/messages.ts';
 import {
   advance,
@@ -21,7 +21,7 @@ import {
 import { isOpen } from '../contract/transitions.ts';
 import { addressText } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
-import { commit, reply } from '../session/turn.ts';
+import { commit, type Persisted, reply } from '../session/turn.ts';
 import { failAttempt, falseResults } from './blame.ts';
 import { expireDkg, finalizeDkg } from './finalize.ts';
 import { isComplete, ownShare, pairsText, storeSupplied } from './own-shares.ts';
@@ -38,14 +38,16 @@ import {
 } from './state.ts';
 
 /** Advances the waiting calls as far as possible now. */
-export function advanceDkg(turn: DkgSessionStep): void {
+export function advanceDkg(turn: DkgSessionStep): Persisted | undefined {
   const { record, work } = turn.state;
-  if (turn.persisted || !isOpen(record.state)) return;
-  if (work.jobs.length === 0) {
-    leaveDkgRound(turn);
-    return;
-  }
-  if (expireDkg(turn)) return;
+  if (!isOpen(record.state)) return undefined;
+  if (work.jobs.length > 0) return expireDkg(turn) ?? advanceJobs(turn);
+  leaveDkgRound(turn);
+  return undefined;
+}
+
+function advanceJobs(turn: DkgSessionStep): Persisted | undefined {
+  const { record, work } = turn.state;
   if (!work.watching) {
     work.watching = true;
     turn.effects.push(
@@ -54,17 +56,11 @@ export function advanceDkg(turn: DkgSessionStep): void {
       { kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs },
     );
   }
-  if (isComplete(record, work)) {
-    finishRound(turn);
-    return;
-  }
+  if (isComplete(record, work)) return finishRound(turn);
   const done = work.jobs.filter((job) => isDone(job, work));
-  if (done.length > 0) {
-    settleJobs(turn, done);
-    if (!turn.persisted) advanceDkg(turn);
-    return;
-  }
+  if (done.length > 0) return settleJobs(turn, done) ?? advanceDkg(turn);
   for (const job of work.jobs) advanceJob(turn, job);
+  return undefined;
 }
 
 export function isDone(job: Job, work: DkgWork): boolean {
@@ -139,7 +135,7 @@ function offerShare(turn: DkgSessionStep, job: Job, dealer: number, recipient: n
 }
 
 /** Every other pair has verified: nodes that lack their own share get the data to compute it. */
-function askForOwnShares(turn: DkgSessionStep, ids: readonly number[]): void {
+function askForOwnShares(turn: DkgSessionStep, ids: readonly number[]): undefined {
   const { record, work } = turn.state;
   for (const id of ids) {
     const commitments = record.ceremony.played[id]?.map((point) => Buffer.from(point, 'hex'));
@@ -162,27 +158,20 @@ function askForOwnShares(turn: DkgSessionStep, ids: readonly number[]): void {
 }
 
 /** Asks nodes for their result only. */
-function askForResults(turn: DkgSessionStep, ids: readonly number[]): void {
+function askForResults(turn: DkgSessionStep, ids: readonly number[]): undefined {
   for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], clientSupplied: [] } });
 }
 
-function finishRound(turn: DkgSessionStep): void {
+function finishRound(turn: DkgSessionStep): Persisted | undefined {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
   const ownMissing = ids.filter((id) => !work.verified.has(pair(id, id)));
-  if (ownMissing.length > 0) {
-    askForOwnShares(turn, ownMissing);
-    return;
-  }
+  if (ownMissing.length > 0) return askForOwnShares(turn, ownMissing);
   const unfinished = ids.filter((id) => !work.finished.has(id));
-  if (unfinished.length > 0) {
-    askForResults(turn, unfinished);
-    return;
-  }
+  if (unfinished.length > 0) return askForResults(turn, unfinished);
   const results = ids.map((id) => work.finished.get(id)!);
   if (!results.every((result) => sameResult(result, results[0]!))) {
-    failAttempt(turn, falseResults(turn), 'the nodes do not report the same result');
-    return;
+    return failAttempt(turn, falseResults(turn), 'the nodes do not report the same result');
   }
   if (!record.ceremony.mayBeFinal) {
     // Durable before the first request, since a node that confirms never discards its key for another attempt.
@@ -194,40 +183,30 @@ function finishRound(turn: DkgSessionStep): void {
       result,
       confirmation: confirmedBy(results),
     };
-    commit(turn, progress(record, turn.context, changes), { ...work });
-    return;
+    return commit(turn, progress(record, turn.context, changes), { ...work });
   }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
-  if (unconfirmed.length === 0) completeDkg(turn, results);
+  return unconfirmed.length === 0 ? completeDkg(turn, results) : undefined;
 }
 
 /**
  * Completes a key that enough nodes hold while the others do not confirm: every node has signed the result, so one that stalls
- * blocks no key. It is asked again when a session finds that it does not hold the key. Returns whether the round is over.
+ * blocks no key. It is asked again when a session finds that it does not hold the key.
  *
  * @param isGivenUp whether to wait no longer for this node
  */
-export function completeWithout(turn: DkgSessionStep, isGivenUp: (nodeId: number) => boolean): boolean {
+export function completeWithout(turn: DkgSessionStep, isGivenUp: (nodeId: number) => boolean): Persisted | undefined {
   const { record, work } = turn.state;
   const { mayBeFinal, threshold } = record.ceremony;
   const ids = nodeIds(record);
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
-  if (
-    turn.persisted ||
-    !mayBeFinal ||
-    work.jobs.length === 0 ||
-    expireDkg(turn) ||
-    ids.some((id) => !work.finished.has(id))
-  )
-    return false;
-  if (work.confirmed.size < threshold || !unconfirmed.every(isGivenUp)) return false;
-  completeDkg(
-    turn,
-    ids.map((id) => work.finished.get(id)!),
-    unconfirmed,
-  );
-  return true;
+  if (!mayBeFinal || work.jobs.length === 0) return undefined;
+  const expired = expireDkg(turn);
+  if (expired) return expired;
+  const results = ids.flatMap((id) => work.finished.get(id) ?? []);
+  if (results.length < ids.length || work.confirmed.size < threshold) return undefined;
+  return unconfirmed.every(isGivenUp) ? completeDkg(turn, results, unconfirmed) : undefined;
 }
 
 function hex(bytes: Uint8Array): string {
@@ -244,7 +223,7 @@ function confirmedBy(results: readonly DkgFinished[]): KeyConfirmationRecord {
 }
 
 /** Nodes hold the final key: all but the silent ones. `results`: equal, by participant. */
-function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], silent: readonly number[] = []): void {
+function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], silent: readonly number[] = []): Persisted {
   const { record } = turn.state;
   const result = results[0]!;
   const publicKey = hex(result.publicKey);
@@ -282,7 +261,7 @@ function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], sile
     exposed: false,
     createdMs: turn.context.nowMs,
   };
-  finalizeDkg(turn, next, { key });
+  return finalizeDkg(turn, next, { key });
 }
 
 /** For keys with one key a node: the owners. */
@@ -291,17 +270,19 @@ function ownersText(ids: readonly number[], keys: readonly Uint8Array[]): string
 }
 
 /** Answers calls whose pairs have all verified, and records the acknowledged pairs. */
-function settleJobs(turn: DkgSessionStep, done: readonly Job[]): void {
+function settleJobs(turn: DkgSessionStep, done: readonly Job[]): Persisted | undefined {
   const { record, work } = turn.state;
+  let written: Persisted | undefined;
   const verified = sortedPairs(work.verified);
   if (verified.length > record.ceremony.verified.length) {
     const jobs = work.jobs.filter((job) => !done.includes(job));
-    commit(turn, progress(record, turn.context, { verified }), { ...work, jobs });
+    written = commit(turn, progress(record, turn.context, { verified }), { ...work, jobs });
   } else {
     for (const job of done) work.jobs.splice(work.jobs.indexOf(job), 1);
   }
   for (const job of done) replyVerified(turn, job);
   if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
+  return written;
 }
 
 function replyVerified(turn: DkgSessionStep, job: Job): void {
@@ -311,7 +292,7 @@ function replyVerified(turn: DkgSessionStep, job: Job): void {
 }
 
 /** A caller's share verified: from now on this dealer is client-supplied, with these commitments. */
-export function takeOffer(turn: DkgSessionStep, job: Job): void {
+export function takeOffer(turn: DkgSessionStep, job: Job): Persisted | undefined {
   const { record, work } = turn.state;
   const { dealer, recipient } = job.offer!;
   if (recipient !== dealer) storeSupplied(turn, dealer, recipient, job.call.request.encryptedShare);
@@ -321,14 +302,16 @@ export function takeOffer(turn: DkgSessionStep, job: Job): void {
   // The last pair: the job stays until the nodes have finished.
   const last = isComplete(record, work);
   if (last) jobs.push(settled);
+  let written: Persisted | undefined;
   if (verified.length === record.ceremony.verified.length) {
     work.jobs.splice(0, work.jobs.length, ...jobs);
   } else {
     const commitments = job.call.request.commitments.map((point) => Buffer.from(point).toString('hex'));
     const played = { ...record.ceremony.played, [dealer]: commitments };
-    commit(turn, progress(record, turn.context, { verified, played }), { ...work, jobs });
+    written = commit(turn, progress(record, turn.context, { verified, played }), { ...work, jobs });
   }
-  if (last) return;
+  if (last) return written;
   replyVerified(turn, job);
   if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
+  return written;
 }

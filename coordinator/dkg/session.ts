@@ -21,10 +21,19 @@ import {
 } from '../contract/messages.ts';
 import type { KeyRecord } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
+import { inspectionReply, nothingToInspect } from '../session/inspection-replies.ts';
 import { unavailableEffect } from '../session/replies.ts';
 import { verifiedPairsOf } from '../session/retained.ts';
-import { durableKeyOf, failCalls, leaveCluster, mayWait, notFound, startIdle, tampered } from '../session/turn.ts';
+import {
+  durableKeyOf,
+  failCalls,
+  leaveCluster,
+  mayWait,
+  notFound,
+  type Persisted,
+  startIdle,
+  tampered,
+} from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
 import { abandonDkg, expireDkg } from './finalize.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
@@ -110,8 +119,7 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
       }
       const current = refusal.kind === 'conflict' ? refusal.current : undefined;
       if (current?.kind === 'tampered') {
-        const refused = waitingDkgCalls(work).map((call) => tampered(call, context, config));
-        return { state, effects: [...refused, ...failCalls([])] };
+        return { state, effects: failCalls(waitingDkgCalls(work), (call) => tampered(call, context, config)) };
       }
       const isNewer = refusal.kind === 'conflict' && refusal.code === 'EPOCH';
       if (!isNewer || current?.kind !== 'session') return { state, effects: failCalls(waitingDkgCalls(work)) };
@@ -134,41 +142,36 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
   return dkgStepOf(turn);
 }
 
-function localMessage(turn: DkgSessionStep, message: LocalMessage): void {
+function localMessage(turn: DkgSessionStep, message: LocalMessage): Persisted | undefined {
   const { work } = turn.state;
   switch (message.kind) {
     case 'clientCall':
-      if (!mayWait(turn, message.call, waitingDkgCalls(work).length)) return;
+      if (!mayWait(turn, message.call, waitingDkgCalls(work).length)) return undefined;
       work.inbox.push(message.call);
-      takeDkgCalls(turn);
-      return;
+      return takeDkgCalls(turn);
     case 'inspectCall':
       inspectDkg(turn, message.call);
-      return;
+      return undefined;
     case 'continue':
-      takeDkgCalls(turn);
-      return;
+      return takeDkgCalls(turn);
     case 'expire':
-      expireDkg(turn);
-      return;
+      return expireDkg(turn);
     case 'keyUnknown':
       confirmAgain(turn, message.nodeId);
-      return;
+      return undefined;
     case 'nodesChanged':
       if (!work.watching) {
         turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
-        return;
+        return undefined;
       }
       work.ready = new Set(message.ready);
       work.suspects = message.suspects;
       for (const flight of [...work.flights]) {
         if (!work.ready.has(Number(flight.split('/')[0]))) work.flights.delete(flight);
       }
-      replaceSuspects(turn);
-      advanceDkg(turn);
-      return;
+      return replaceSuspects(turn) ?? advanceDkg(turn);
     default:
-      return;
+      return undefined;
   }
 }
 
@@ -204,31 +207,36 @@ function serveInspections(turn: DkgSessionStep, key: KeyRecord | undefined): voi
   work.inspections = [];
 }
 
-function timer(turn: DkgSessionStep, name: string): void {
+function timer(turn: DkgSessionStep, name: string): Persisted | undefined {
   const { work } = turn.state;
   switch (name) {
     case 'repeat':
-      if (work.jobs.length === 0 || expireDkg(turn)) return;
-      noteSilence(turn);
-      if (completeWithout(turn, (id) => isMissing(turn, id))) return;
-      work.flights.clear();
-      turn.effects.push({ kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs });
-      replaceMissing(turn);
-      advanceDkg(turn);
-      return;
+      return work.jobs.length === 0 ? undefined : (expireDkg(turn) ?? repeatRequests(turn));
     case 'nodes':
-      if (!completeWithout(turn, () => true)) abandonDkg(turn);
-      return;
+      return completeWithout(turn, () => true) ?? abandonDkg(turn);
     case 'idle': {
       // Client-supplied shares exist only in memory, so the session stays in memory for its lifetime.
       const holdsShares = work.supplied.size > 0 && isOpen(turn.state.record.state);
-      if (holdsShares && expireDkg(turn)) return;
+      const expired = holdsShares ? expireDkg(turn) : undefined;
+      if (expired) return expired;
       if (holdsShares || work.jobs.length > 0 || work.inbox.length > 0) {
         turn.effects.push(startIdle(turn.config));
       } else {
         turn.effects.push({ kind: 'stop' });
       }
-      return;
+      return undefined;
     }
+    default:
+      return undefined;
   }
+}
+
+/** No answer came in time: other nodes take the place of missing ones, and the present ones are asked again. */
+function repeatRequests(turn: DkgSessionStep): Persisted | undefined {
+  noteSilence(turn);
+  const completed = completeWithout(turn, (id) => isMissing(turn, id));
+  if (completed) return completed;
+  turn.state.work.flights.clear();
+  turn.effects.push({ kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs });
+  return replaceMissing(turn) ?? advanceDkg(turn);
 }

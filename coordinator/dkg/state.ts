@@ -27,7 +27,7 @@ import {
 import type { DkgRecord, SessionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { verifiedPairsOf } from '../session/retained.ts';
-import { beginTurn, type SessionStep } from '../session/turn.ts';
+import { beginTurn, hasWritten, type SessionStep } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
 /** What begins a session. */
@@ -254,7 +254,7 @@ export function dkgStepOf(turn: DkgSessionStep): DkgStep {
   const { record, work } = turn.state;
   const waits = work.inbox.length > 0 || work.jobs.length > 0;
   // Calls that waited for the round's end continue, too.
-  if ((turn.persisted && waits) || (work.inbox.length > 0 && work.jobs.length === 0)) {
+  if ((waits && hasWritten(turn)) || (work.inbox.length > 0 && work.jobs.length === 0)) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
   } else if (!waits && work.inspections.length === 0 && !isOpen(record.state)) {
     turn.effects.push({ kind: 'stop' });

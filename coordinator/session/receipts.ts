@@ -11,7 +11,7 @@ import {
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import type { CallAnswer } from '../contract/answers.ts';
+import type { CallAnswer } from '../contract/call-answer.ts';
 import type { CallFacts } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { isResumable } from '../contract/transitions.ts';

@@ -1,7 +1,7 @@
 /** The order of the checks of a resume, the same for every kind of session. */
 import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax } from '../../proto/limits.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { isResumable } from '../contract/transitions.ts';
 import { readResumeToken } from './resume-token.ts';

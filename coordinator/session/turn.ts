@@ -8,7 +8,7 @@
 import type { Context } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CallFacts,
@@ -38,18 +38,26 @@ export interface SessionStep<R extends SessionRecord, W> {
   /** `work`: this turn's own draft. */
   state: { readonly phase: 'open'; readonly record: R; readonly work: W };
   readonly effects: CoordinatorEffect[];
-  /** The step already has its write: it may decide nothing else. */
-  persisted: boolean;
   readonly context: Context;
   readonly config: SessionConfig;
 }
+
+/**
+ * What `commit` returns. A step has one write, and decides nothing after it: a function that may write returns this or undefined,
+ * and so its callers stop: `expire(turn) ?? advance(turn)`.
+ */
+export type Persisted = 'persisted';
 
 export function beginTurn<R extends SessionRecord, W>(
   state: SessionStep<R, W>['state'],
   context: Context,
   config: SessionConfig,
 ): SessionStep<R, W> {
-  return { state, effects: [], persisted: false, context, config };
+  return { state, effects: [], context, config };
+}
+
+export function hasWritten<R extends SessionRecord, W>({ effects }: SessionStep<R, W>): boolean {
+  return effects.some(({ kind }) => kind === 'persist');
 }
 
 /** Answers a call; its session is in `turn.state`. A turn's answers after its write are to the calls that it is about. */
@@ -61,7 +69,7 @@ export function reply<R extends SessionRecord, W>(
 ): void {
   const { record } = turn.state;
   const proof = proofOf(call, given, record, turn.config.resumeKey, turn.context);
-  turn.effects.push(replyEffect(call, proof, result, turn.persisted || isRepeat(record, call)));
+  turn.effects.push(replyEffect(call, proof, result, hasWritten(turn) || isRepeat(record, call)));
 }
 
 /**
@@ -80,9 +88,8 @@ export function commit<R extends SessionRecord, W>(
     /** Calls whose repeat would be refused: their repeats get the session's state. */
     readonly answers?: readonly CallFacts[];
   } = {},
-): void {
-  if (turn.persisted) throw new Error('a step has one write');
-  turn.persisted = true;
+): Persisted {
+  if (hasWritten(turn)) throw new Error('a step has one write');
   const { record: before } = turn.state;
   const { key, binds, culprits, cause, answers = [] } = more;
   // A step within a state has no event.
@@ -98,6 +105,7 @@ export function commit<R extends SessionRecord, W>(
   turn.effects.push({ kind: 'persist', write });
   turn.state = { phase: 'open', record: stored, work };
   turn.effects.push(observation(record, before.state, culprits));
+  return 'persisted';
 }
 
 /** Whether a new call may wait for its turn; otherwise it is refused, since too many already wait. */
@@ -126,9 +134,12 @@ export function leaveCluster(): CoordinatorEffect[] {
   ];
 }
 
-/** The store did not answer: no call has its effect confirmed; the next call reads the durable state again. */
-export function failCalls(calls: readonly ClientCall[]): CoordinatorEffect[] {
-  return [...calls.map((call) => unavailableEffect(call)), ...leaveCluster(), { kind: 'stop' }];
+/** Ends the actor, as when the store did not answer: no call has its effect confirmed; the next call reads the durable state again. */
+export function failCalls(
+  calls: readonly ClientCall[],
+  answered: (call: ClientCall) => CoordinatorEffect = unavailableEffect,
+): CoordinatorEffect[] {
+  return [...calls.map((call) => answered(call)), ...leaveCluster(), { kind: 'stop' }];
 }
 
 /** The same for a session that does not exist, of another kind, or of another tenant. */

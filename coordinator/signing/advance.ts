@@ -3,10 +3,10 @@
  * (round.ts), and takes the next step. This file also handles the events from the cluster and from timers.
  */
 import { CryptoError } from '../../core/crypto/errors.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { reply } from '../session/turn.ts';
+import { type Persisted, reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
 import { expire, failUnordered } from './finalize.ts';
 import { fallenSilent, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
@@ -38,19 +38,23 @@ import {
   isHealthy,
   knownKey,
   leaveRound,
+  type OpenState,
   participants,
   type SigningSessionStep,
 } from './state.ts';
 
 /** Does everything that is possible now for the waiting calls. */
-export function advanceRound(turn: SigningSessionStep): void {
+export function advanceRound(turn: SigningSessionStep): Persisted | undefined {
   const { work, record } = turn.state;
-  if (turn.persisted || !isOpen(record.state)) return;
-  if (!isBusy(work)) {
-    if (work.nodes.watch) leaveRound(turn);
-    return;
-  }
-  if (expire(turn) || failUnordered(turn)) return;
+  if (!isOpen(record.state)) return undefined;
+  if (isBusy(work)) return expire(turn) ?? failUnordered(turn) ?? useArrived(turn) ?? askForMissing(turn);
+  if (work.nodes.watch) leaveRound(turn);
+  return undefined;
+}
+
+/** Uses the partials of the attempt that callers gave, and that nodes sent. */
+function useArrived(turn: SigningSessionStep): Persisted | undefined {
+  const { work } = turn.state;
   if (!work.nodes.watch) {
     work.nodes = watchBegun(work.nodes);
     turn.effects.push(
@@ -59,22 +63,22 @@ export function advanceRound(turn: SigningSessionStep): void {
       { kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs },
     );
   }
-  if (attemptOf(work.round)) {
-    takeOffers(turn);
-    if (turn.persisted) return;
-    usePreviewAnswers(turn);
-    if (turn.persisted) return;
-    acceptPartials(turn);
-    if (turn.persisted) return;
-    if (!isBusy(work)) {
-      leaveRound(turn);
-      return;
-    }
-    if (mustRedraw(turn) || mustRedrawForPreview(turn)) {
-      // The answers of its nodes go with the attempt.
-      servePreviews(turn);
-      work.round = attemptAbandoned(work.round);
-    }
+  if (!attemptOf(work.round)) return undefined;
+  takeOffers(turn);
+  return usePreviewAnswers(turn) ?? acceptPartials(turn);
+}
+
+/** Asks nodes for what the waiting calls still need, in this attempt or the next. */
+function askForMissing(turn: SigningSessionStep): undefined {
+  const { work } = turn.state;
+  if (!isBusy(work)) {
+    leaveRound(turn);
+    return;
+  }
+  if (mustRedraw(turn) || mustRedrawForPreview(turn)) {
+    // The answers of its nodes go with the attempt.
+    servePreviews(turn);
+    work.round = attemptAbandoned(work.round);
   }
   const attempt = attemptOf(work.round);
   if (attempt) ask(turn, attempt);
@@ -106,7 +110,12 @@ export function requestDraw(turn: SigningSessionStep): void {
 }
 
 /** The cluster gave nonces: the next attempt begins. */
-export function drawn(turn: SigningSessionStep, ticket: number, nonces: readonly DrawnNonce[]): void {
+export function drawn(turn: SigningSessionStep, ticket: number, nonces: readonly DrawnNonce[]): Persisted | undefined {
+  beginAttempt(turn, ticket, nonces);
+  return advanceRound(turn);
+}
+
+function beginAttempt(turn: SigningSessionStep, ticket: number, nonces: readonly DrawnNonce[]): void {
   const { work } = turn.state;
   const { round, task } = work;
   if (!awaitsDraw(round, ticket) || !task) return;
@@ -140,36 +149,17 @@ function mustRedraw(turn: SigningSessionStep): boolean {
   return attempt.nonces.some(({ nodeId }) => !attempt.partials.has(nodeId) && !healthy.includes(nodeId));
 }
 
+/** Asks the nodes whose partials the calls and the previews want. */
 function ask(turn: SigningSessionStep, attempt: Attempt): void {
-  const { state } = turn;
-  const { work, record } = state;
-  const { queue, round } = work;
-  const asked = askedOf(round);
-  const mayAsk = (id: number) =>
-    !attempt.partials.has(id) && isHealthy(state, id) && (!bindsSigners(attempt) || isSigner(attempt, id));
-  const wanted = new Set<number>();
-  for (const ids of [queue.steps.keys(), round.history.askAgain]) {
-    for (const id of ids) if (!asked.has(id) && mayAsk(id)) wanted.add(id);
-  }
-  if (queue.gathers.length > 0) {
-    const { threshold } = knownKey(work);
-    let expected = attempt.partials.size + wanted.size;
-    for (const id of asked) if (mayAsk(id)) expected += 1;
-    // The signers of the attempt come first. After most answers nothing is missing.
-    for (const ids of expected < threshold ? [attempt.nonces.map(({ nodeId }) => nodeId), healthyNodes(state)] : []) {
-      for (const id of ids) {
-        if (expected >= threshold) break;
-        if (wanted.has(id) || asked.has(id) || !mayAsk(id)) continue;
-        wanted.add(id);
-        expected += 1;
-      }
-    }
-  }
-  const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !asked.has(id));
+  const { work, record } = turn.state;
+  const mayAsk = (id: number) => !askedOf(work.round).has(id) && canAnswer(turn.state, attempt, id);
+  const wanted = new Set([...work.queue.steps.keys(), ...work.round.history.askAgain].filter(mayAsk));
+  for (const id of missingForQuorum(turn.state, attempt, wanted)) wanted.add(id);
+  const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id));
   work.sandbox = askedAside(work.sandbox, attempt, aside);
   for (const id of aside) wanted.add(id);
   if (wanted.size === 0) return;
-  work.round = nodesAsked(round, wanted, turn.context.nowMs);
+  work.round = nodesAsked(work.round, wanted, turn.context.nowMs);
   const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
   for (const id of wanted) {
     const value = partialRequest(work.task!, attempt, id, record.ceremony);
@@ -178,18 +168,37 @@ function ask(turn: SigningSessionStep, attempt: Attempt): void {
   turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
 }
 
+/** Whether a node can still give its partial in this attempt. */
+function canAnswer(state: OpenState, attempt: Attempt, id: number): boolean {
+  if (attempt.partials.has(id) || !isHealthy(state, id)) return false;
+  return !bindsSigners(attempt) || isSigner(attempt, id);
+}
+
+/** The nodes that a call for the whole signature needs besides these and those asked, signers of the attempt first. */
+function missingForQuorum(state: OpenState, attempt: Attempt, wanted: ReadonlySet<number>): number[] {
+  const { queue, round } = state.work;
+  if (queue.gathers.length === 0) return [];
+  const mayCome = (id: number) => canAnswer(state, attempt, id);
+  const coming = attempt.partials.size + wanted.size + [...askedOf(round)].filter(mayCome).length;
+  const missing = knownKey(state.work).threshold - coming;
+  // After most answers nothing is missing.
+  if (missing <= 0) return [];
+  const others = new Set([...attempt.nonces.map(({ nodeId }) => nodeId), ...healthyNodes(state)]);
+  return [...others].filter((id) => !wanted.has(id) && !askedOf(round).has(id) && mayCome(id)).slice(0, missing);
+}
+
 /** A request did not reach its node. The node counts as silent; the cluster reports it once it notices the disconnect. */
-export function requestUndelivered(turn: SigningSessionStep, nodeId: number): void {
+export function requestUndelivered(turn: SigningSessionStep, nodeId: number): Persisted | undefined {
   const { work } = turn.state;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
   work.nodes = fallenSilent(work.nodes, [nodeId]);
-  advanceRound(turn);
+  return advanceRound(turn);
 }
 
 /** Replaces nodes that were asked and are silent for too long; without other nodes it asks them again. */
-export function replaceSilent(turn: SigningSessionStep): void {
+export function replaceSilent(turn: SigningSessionStep): Persisted | undefined {
   const { work } = turn.state;
-  if (!isBusy(work) || work.key.kind !== 'known') return;
+  if (!isBusy(work) || work.key.kind !== 'known') return undefined;
   const fallen = [...askedOf(work.round)].filter((id) => !work.nodes.silent.has(id));
   for (const id of fallen) turn.effects.push(nodeFault(id, 'silent'));
   work.nodes = fallenSilent(work.nodes, fallen);
@@ -203,24 +212,28 @@ export function replaceSilent(turn: SigningSessionStep): void {
     if (attempt && bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   }
   turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
-  advanceRound(turn);
+  return advanceRound(turn);
 }
 
 /**
  * The set of ready nodes has changed. The session does not wait for nodes that another session found silent, if enough others
  * are ready and no call names them: it may have drawn its nonces before that finding.
  */
-export function nodesChanged(turn: SigningSessionStep, ready: readonly number[], suspects: readonly number[]): void {
+export function nodesChanged(
+  turn: SigningSessionStep,
+  ready: readonly number[],
+  suspects: readonly number[],
+): Persisted | undefined {
   const { work } = turn.state;
   const { watch } = work.nodes;
   if (!watch) {
     turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
-    return;
+    return undefined;
   }
   work.nodes = readyKnown(work.nodes, ready);
   work.round = nodesReleased(work.round, (id) => !ready.includes(id));
   if (watch.ready === undefined) passOver(turn, suspects);
-  advanceRound(turn);
+  return advanceRound(turn);
 }
 
 function passOver(turn: SigningSessionStep, suspects: readonly number[]): void {

@@ -7,13 +7,13 @@
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import { advance, isRepeat } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { keystoreFor, signingTask } from '../keystores/public.ts';
 import { outsideOf } from '../session/message-text.ts';
 import { resumeFault } from '../session/resume.ts';
-import { commit, reply } from '../session/turn.ts';
+import { commit, type Persisted, reply } from '../session/turn.ts';
 import { advanceRound, noncePointFault, requestDraw } from './advance.ts';
 import { expire } from './finalize.ts';
 import { boundBy, keystoreOf } from './key-scheme.ts';
@@ -26,21 +26,23 @@ import { keyFault, knownKey, type ResumeCall, type SigningSessionStep, signature
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
 /** Handles the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
-export function takeCalls(turn: SigningSessionStep): void {
+export function takeCalls(turn: SigningSessionStep): Persisted | undefined {
   const { work } = turn.state;
-  while (!turn.persisted) {
+  for (;;) {
     const [call, ...inbox] = work.queue.inbox;
-    if (!call) break;
-    if (expire(turn)) return;
+    if (!call) return advanceRound(turn);
+    const written = expire(turn);
+    if (written) return written;
     work.queue = { ...work.queue, inbox };
     if (call.fault) reply(turn, call, call.fault);
     else if (isRepeat(turn.state.record, call)) {
       reply(turn, call, sessionAnswer(turn.state.record), signatureResult(turn.state.record));
-    } else if (call.method === 'resumeSession') resume(turn, call);
-    else if (call.method === 'submitSignatureShare') submit(turn, call);
+    } else if (call.method === 'resumeSession') {
+      const resumed = resume(turn, call);
+      if (resumed) return resumed;
+    } else if (call.method === 'submitSignatureShare') submit(turn, call);
     else turn.effects.push(namedTwice(call));
   }
-  advanceRound(turn);
 }
 
 function submit(turn: SigningSessionStep, call: SubmitCall): void {
@@ -111,7 +113,7 @@ function submitFault(turn: SigningSessionStep, call: SubmitCall): CallAnswer | u
   return attempt && noncePointFault(attempt, call);
 }
 
-function resume(turn: SigningSessionStep, call: ResumeCall): void {
+function resume(turn: SigningSessionStep, call: ResumeCall): Persisted | undefined {
   const { record, work } = turn.state;
   const { request } = call;
   const { ceremony } = record;
@@ -125,11 +127,11 @@ function resume(turn: SigningSessionStep, call: ResumeCall): void {
   const checked = fault ? { fault } : withKey(facts, work.key.kind === 'known' ? work.key.record : undefined);
   if ('fault' in checked) {
     reply(turn, call, checked.fault, signatureResult(record));
-    return;
+    return undefined;
   }
   if (!ceremony.guarded) {
     reply(turn, call, answer('DUPLICATE_INTENT', 'another session held this transaction intent when this one began'));
-    return;
+    return undefined;
   }
   const key = knownKey(work);
   const resumed = answer('SESSION_RESUMED');
@@ -154,7 +156,8 @@ function resume(turn: SigningSessionStep, call: ResumeCall): void {
   work.key = { kind: 'known', record: binds ?? key };
   work.nodes = ordersForgiven(work.nodes);
   work.round = roundResumed(work.round);
-  commit(turn, next, work, { binds, cause: call, answers: [call] });
+  const written = commit(turn, next, work, { binds, cause: call, answers: [call] });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
+  return written;
 }

@@ -16,7 +16,7 @@ import {
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorEffect,
@@ -203,7 +203,6 @@ function openWithKey(
   // Requests nonces now, without waiting, so that the first step costs one round trip.
   const turn = beginSigningTurn(step.state as OpenState, context, config);
   turn.effects.push(...step.effects);
-  turn.persisted = true;
   turn.state.work.key = { kind: 'known', record: binds ?? key! };
   turn.state.work.task = signingTask(key!, scheme, checked.path, facts.messageHash);
   requestDraw(turn);
@@ -282,7 +281,6 @@ function opened(
   };
   const turn = beginSigningTurn({ phase: 'open', record, work: newWork(record) }, context, config);
   turn.effects.push({ kind: 'persist', write });
-  turn.persisted = true;
   if (call.method === 'sign' && isOpen(record.state)) {
     turn.state.work.queue = { ...emptyQueue, inbox: [gathering(call, record)] };
   } else {

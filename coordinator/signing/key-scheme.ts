@@ -9,7 +9,7 @@
 import type { Curve } from '../../core/crypto/group.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isSharedKey, type KeyScheme, schemeFacts, schemeOfKeystore } from '../../proto/key-schemes.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { KeyRecord } from '../contract/record.ts';
 
 const titles: Readonly<Record<KeyScheme, string>> = {

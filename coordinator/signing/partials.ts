@@ -3,39 +3,22 @@
  * of a fault. A node is named and excluded only if its own partial is wrong (by its verification share).
  * Wrong bytes from a caller fail the call, and blame no node.
  */
-import {
-  type PartialRefusal,
-  PartialRefusalCode,
-  type PartialReply,
-  type VendorOrder,
-} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
-import { clusterAddress, dkgAddress, nodeFault } from '../contract/messages.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
+import { nodeFault } from '../contract/messages.ts';
 import { advance, isRepeat, progress, type SigningRecord } from '../contract/record.ts';
 import type { FullSignature, SigningTask } from '../keystores/public.ts';
 import { nodeList } from '../session/message-text.ts';
-import { commit, reply } from '../session/turn.ts';
+import { commit, type Persisted, reply } from '../session/turn.ts';
 import { type Attempt, aggregate, bindsSigners, cameSlowly, isSigner, readPartial, verifyPartial } from './attempt.ts';
-import { completeSession, endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
-import {
-  foundUnable,
-  heardOf,
-  type Inability,
-  type LastingRefusal,
-  noncesForgotten,
-  ordersForgiven,
-  type TokenFault,
-} from './nodes-seen.ts';
-import { isOrderRefusal } from './order-relay.ts';
+import { completeSession } from './finalize.ts';
+import { nodeRefused } from './node-refusals.ts';
 import { isAwaited, type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   askedOf,
   attemptAbandoned,
   attemptOf,
-  nodesReleased,
-  nonceForgotten,
-  notAskedAgain,
   partialsDropped,
   partialsIn,
   partialsOf,
@@ -45,39 +28,13 @@ import {
 import { answeredAside, answersAside, isAskedAside } from './sandbox-work.ts';
 import {
   healthyNodes,
-  isAtVendor,
   isBusy,
   isParticipant,
   knownKey,
   leaveRound,
-  participants,
   type SigningSessionStep,
   type SigningWork,
 } from './state.ts';
-
-/** The session stops asking a node that forgot this many nonces in it. */
-const forgottenMax = 2;
-/** A node's permanent refusals, from its own records. */
-const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map([
-  [PartialRefusalCode.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],
-  [PartialRefusalCode.INTENT_MESSAGE_CHANGED, 'INTENT_MESSAGE_CHANGED'],
-]);
-/** The reasons why the node's token or vendor did not sign. */
-const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
-  [PartialRefusalCode.HSM_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
-  [PartialRefusalCode.HSM_SESSION_LOST, 'HSM_SESSION_LOST'],
-  [PartialRefusalCode.HSM_PIN_REFUSED, 'HSM_PIN_REFUSED'],
-  [PartialRefusalCode.HSM_TIMEOUT, 'HSM_TIMEOUT'],
-  [PartialRefusalCode.HSM_TOKEN_ABSENT, 'HSM_TOKEN_ABSENT'],
-  [PartialRefusalCode.HSM_FAILED, 'HSM_FAILED'],
-  [PartialRefusalCode.VENDOR_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
-  [PartialRefusalCode.VENDOR_UNAVAILABLE, 'VENDOR_UNAVAILABLE'],
-  [PartialRefusalCode.VENDOR_REJECTED, 'VENDOR_REJECTED'],
-  [PartialRefusalCode.VENDOR_CANCELLED, 'VENDOR_CANCELLED'],
-  [PartialRefusalCode.VENDOR_SIGNATURE_INVALID, 'VENDOR_SIGNATURE_INVALID'],
-]);
-/** The longest part of a node's own text in an event. */
-const quotedCharsMax = 200;
 
 /** Accepts callers' partials while the round needs partials. The call of an accepted one waits in `steps`. */
 export function takeOffers(turn: SigningSessionStep): void {
@@ -127,29 +84,31 @@ export function duplicateShare(nodeId: number): CallAnswer {
   return answer('DUPLICATE_SHARE', `the partial signature of node ${nodeId} is already in`);
 }
 
-/**
- * Handles a node's answer. Ignores answers of another attempt, or from a node outside it. Returns the node's order at the
- * vendor of the key, if it reports one.
- */
-export function partialReply(turn: SigningSessionStep, nodeId: number, said: PartialReply): VendorOrder | undefined {
-  const { work } = turn.state;
-  const { task } = work;
-  const attempt = attemptOf(work.round);
-  if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return undefined;
-  if (!isParticipant(turn.state, nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) {
-    return undefined;
-  }
+/** Whether a node's answer is to the present attempt, which awaits it. */
+export function answersAttempt({ state }: SigningSessionStep, nodeId: number, { attemptTag }: PartialReply): boolean {
+  const { task, round, sandbox } = state.work;
+  const attempt = attemptOf(round);
+  if (!attempt || !task || attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return false;
+  if (!isParticipant(state, nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) return false;
   // A second answer of this node: the first one counts, once a call wants it.
-  if (answersAside(work.sandbox, attempt).has(nodeId)) return undefined;
-  work.round = nodesReleased(work.round, (id) => id === nodeId);
-  work.nodes = heardOf(work.nodes, nodeId);
-  if (said.outcome.case === 'vendorOrder' && isAtVendor(work)) return said.outcome.value;
-  const partial = said.outcome.case === 'partial' ? said.outcome.value : undefined;
+  return !answersAside(sandbox, attempt).has(nodeId);
+}
+
+/** Handles an answer to the attempt: the node's partial, or its refusal. */
+export function takeAnswer(
+  turn: SigningSessionStep,
+  nodeId: number,
+  { outcome, noncePoint }: PartialReply,
+): Persisted | undefined {
+  const { work } = turn.state;
+  const attempt = attemptOf(work.round)!;
+  const partial = outcome.case === 'partial' ? outcome.value : undefined;
   const isAside = isAskedAside(work.sandbox, attempt, nodeId);
   if (isAside) work.sandbox = answeredAside(work.sandbox, attempt, nodeId, partial);
-  if (partial === undefined) refused(turn, attempt, nodeId, said);
-  else if (!isAside || isWanted(work, nodeId)) count(turn, attempt, nodeId, partial, said.noncePoint);
-  return undefined;
+  if (partial === undefined) {
+    return nodeRefused(turn, attempt, nodeId, outcome.case === 'refusal' ? outcome.value : undefined);
+  }
+  return !isAside || isWanted(work, nodeId) ? count(turn, attempt, nodeId, partial, noncePoint) : undefined;
 }
 
 /** Whether a call wants this node's partial, and not only a preview of it. */
@@ -158,146 +117,56 @@ function isWanted({ queue, round }: SigningWork, nodeId: number): boolean {
 }
 
 /** Counts preview answers that a call wants by now, as if the node had just answered. */
-export function usePreviewAnswers(turn: SigningSessionStep): void {
+export function usePreviewAnswers(turn: SigningSessionStep): Persisted | undefined {
   const { work } = turn.state;
   const answers = answersAside(work.sandbox, attemptOf(work.round));
   for (const [nodeId, bytes] of [...answers].sort(([a], [b]) => a - b)) {
     const attempt = attemptOf(work.round)!;
-    if (turn.persisted || attempt.partials.size >= knownKey(work).threshold) return;
-    if (attempt.partials.has(nodeId) || !isWanted(work, nodeId)) continue;
-    if (isParticipant(turn.state, nodeId)) count(turn, attempt, nodeId, bytes);
+    if (attempt.partials.size >= knownKey(work).threshold) break;
+    if (attempt.partials.has(nodeId) || !isWanted(work, nodeId) || !isParticipant(turn.state, nodeId)) continue;
+    const written = count(turn, attempt, nodeId, bytes);
+    if (written) return written;
   }
+  return undefined;
 }
 
-/** A node sent its own partial, or cannot. */
+/** Counts a node's own partial, or excludes the node. */
 function count(
   turn: SigningSessionStep,
   attempt: Attempt,
   nodeId: number,
   bytes: Uint8Array,
   noncePoint?: Uint8Array,
-): void {
+): Persisted | undefined {
   const { work } = turn.state;
   const task = work.task!;
   const value = readPartial(task, bytes);
   // A step checks its node's partial at once; a gathering checks the whole signature, and parts only if it fails.
   const verified = work.queue.steps.has(nodeId);
-  if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) excludeNodes(turn, [nodeId]);
-  else {
-    const { nowMs } = turn.context;
-    if (askedOf(work.round).size === 0 && cameSlowly(attempt, nowMs)) turn.effects.push(nodeFault(nodeId, 'slow'));
-    const taken = { value, noncePoint: noncePoint?.slice(), origin: 'node', verified } as const;
-    work.round = partialTaken(work.round, nodeId, taken, nowMs);
-  }
-}
-
-function refused(turn: SigningSessionStep, attempt: Attempt, nodeId: number, { outcome }: PartialReply): void {
-  const { work, record } = turn.state;
-  const refusal = outcome.case === 'refusal' ? outcome.value : undefined;
-  const fields = {
-    tenant: record.tenant,
-    session: record.sessionId,
-    node: nodeId,
-    code: PartialRefusalCode[refusal?.code ?? 0] ?? '',
-    message: (refusal?.message ?? '').slice(0, quotedCharsMax),
-  };
-  turn.effects.push({ kind: 'emit', event: { type: 'signing.node_refused', level: 'warn', fields } });
-
-  if (refusal?.code === PartialRefusalCode.VENDOR_EXPIRED && isAtVendor(work)) {
-    endLifetime(turn);
-    return;
-  }
-
-  const unknown = attempt.nonces.find((nonce) => nonce.nodeId === nodeId);
-  if (refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && unknown && work.task) {
-    const { nodeBoot, number } = unknown;
-    const { scheme } = work.task;
-    turn.effects.push({
-      kind: 'send',
-      to: clusterAddress,
-      message: { kind: 'nonceForgotten', scheme, nodeId, nodeBoot, number },
-    });
-  }
-  const times = (work.nodes.forgot.get(nodeId) ?? 0) + 1;
-  const forgot = refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && times <= forgottenMax;
-  if (forgot) {
-    work.nodes = noncesForgotten(work.nodes, nodeId, times);
-  } else {
-    const why = inabilityOf(refusal);
-    if (why.kind === 'keyless') {
-      const to = dkgAddress(turn.state.record.tenant, turn.state.record.ceremony.facts.keyId);
-      turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
-    }
-    work.nodes = foundUnable(work.nodes, nodeId, why);
-    work.round = notAskedAgain(work.round, nodeId);
-    const told = unableAnswer(nodeId, why);
-    for (const call of work.queue.steps.get(nodeId) ?? []) reply(turn, call, told);
-    work.queue = withoutSteps(work.queue, [nodeId]);
-    if (why.kind === 'lasting' && participants(turn.state).length < knownKey(work).threshold) {
-      failRefused(turn, why.reason);
-      return;
-    }
-    // No other node can sign. The session pauses only if a call waits for the whole signature: a step changes nothing.
-    if (why.kind === 'token' && participants(turn.state).length < knownKey(work).threshold) {
-      if (work.queue.gathers.length > 0) failToken(turn, nodeId, why.reason, why.message);
-      else work.nodes = ordersForgiven(work.nodes);
-      if (turn.persisted) return;
-    }
-  }
-  // A node that restarted since it made its nonce: FROST begins again, mock ECDSA omits the node's part of the nonce.
-  if (bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
-  else if (forgot) work.round = nonceForgotten(work.round, nodeId);
-}
-
-/** The vendor's decision, if it did not sign: the session pauses, or ends with its order's lifetime. */
-export function orderEnded(turn: SigningSessionStep, nodeId: number, { code, message }: PartialRefusal): void {
-  const reason = tokenFaults.get(code);
-  if (code === PartialRefusalCode.VENDOR_EXPIRED) endLifetime(turn);
-  else if (reason) failToken(turn, nodeId, reason, message.slice(0, quotedCharsMax));
-}
-
-function inabilityOf(refusal: PartialRefusal | undefined): Inability {
-  const code = refusal?.code;
-  const token = code && tokenFaults.get(code);
-  if (token) return { kind: 'token', reason: token, message: refusal.message.slice(0, quotedCharsMax) };
-  if (code === PartialRefusalCode.KEY_UNKNOWN) return { kind: 'keyless' };
-  if (isOrderRefusal(code)) return { kind: 'order', code: PartialRefusalCode[code]! };
-  const reason = code && lastingRefusals.get(code);
-  return reason ? { kind: 'lasting', reason } : { kind: 'other' };
-}
-
-function unableAnswer(nodeId: number, why: Inability): CallAnswer {
-  if (why.kind === 'order') {
-    return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${why.code})`);
-  }
-  if (why.kind === 'token') return answer(why.reason, `node ${nodeId}: ${why.message}; the session is unchanged`);
-  if (why.kind === 'keyless') {
-    const text = `node ${nodeId} cannot sign with this key, which it does not hold: if it died while the key was made, call again`;
-    return answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`);
-  }
-  const text = why.kind === 'lasting' ? whyRefusing[why.reason] : 'cannot sign with this key';
-  const code = why.kind === 'lasting' ? why.reason : 'NODES_UNAVAILABLE';
-  return answer(code, `node ${nodeId} ${text}; the session is unchanged`);
+  if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) return excludeNodes(turn, [nodeId]);
+  const { nowMs } = turn.context;
+  if (askedOf(work.round).size === 0 && cameSlowly(attempt, nowMs)) turn.effects.push(nodeFault(nodeId, 'slow'));
+  const taken = { value, noncePoint: noncePoint?.slice(), origin: 'node', verified } as const;
+  work.round = partialTaken(work.round, nodeId, taken, nowMs);
+  return undefined;
 }
 
 /** Completes the signature from enough partials, or else answers the steps whose partial has arrived. */
-export function acceptPartials(turn: SigningSessionStep): void {
+export function acceptPartials(turn: SigningSessionStep): Persisted | undefined {
   const { work, record } = turn.state;
   const { steps } = work.queue;
   const { threshold } = knownKey(work);
   const attempt = attemptOf(work.round)!;
-  if (attempt.partials.size >= threshold) {
-    completeSignature(turn, attempt);
-    return;
-  }
+  if (attempt.partials.size >= threshold) return completeSignature(turn, attempt);
   const due = [...steps.keys()].filter((id) => attempt.partials.has(id));
-  if (due.length === 0 || awaitsAgain(turn, attempt)) return;
+  if (due.length === 0 || awaitsAgain(turn, attempt)) return undefined;
   const voided = [...work.round.history.voided].filter((id) => !attempt.partials.has(id));
   work.queue = withoutSteps(work.queue, due);
   work.round = voidedTold(work.round);
   const { submitted, given } = partialsOf(work.round);
   const answers = due.map((id) => steps.get(id)![0]!);
-  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), work, { answers });
+  const changes = { attempt: attempt.number, submitted, given };
+  const written = commit(turn, progress(record, turn.context, changes), work, { answers });
   if (!isBusy(work)) leaveRound(turn);
 
   const count = `${attempt.partials.size} of ${threshold} (attempt ${attempt.number})`;
@@ -312,6 +181,7 @@ export function acceptPartials(turn: SigningSessionStep): void {
     reply(turn, first!, accepted);
     for (const call of rest) reply(turn, call, isRepeat(turn.state.record, call) ? accepted : duplicateShare(id));
   }
+  return written;
 }
 
 /** Also counts earlier partials that are requested again: the session answers steps when those have arrived again. */
@@ -321,19 +191,14 @@ function awaitsAgain(turn: SigningSessionStep, attempt: Attempt): boolean {
   return [...turn.state.work.round.history.askAgain].some(mayAnswer);
 }
 
-function completeSignature(turn: SigningSessionStep, attempt: Attempt): void {
+function completeSignature(turn: SigningSessionStep, attempt: Attempt): Persisted {
   const full = aggregate(attempt);
-  if (!full) {
-    const culprits = [...attempt.partials]
-      .filter(([id, { value, verified }]) => !verified && !verifyPartial(attempt, id, value))
-      .map(([id]) => id);
-    if (culprits.length === 0) {
-      throw new Error('a signature of right partials does not verify');
-    }
-    excludeNodes(turn, culprits);
-    return;
-  }
-  completeWith(turn, full, partialsIn(attempt));
+  if (full) return completeWith(turn, full, partialsIn(attempt));
+  const culprits = [...attempt.partials]
+    .filter(([id, { value, verified }]) => !verified && !verifyPartial(attempt, id, value))
+    .map(([id]) => id);
+  if (culprits.length === 0) throw new Error('a signature of right partials does not verify');
+  return excludeNodes(turn, culprits);
 }
 
 /** The signature is verified: the session is complete. */
@@ -341,18 +206,21 @@ export function completeWith(
   turn: SigningSessionStep,
   full: FullSignature,
   { submitted, given }: Pick<SigningRecord, 'submitted' | 'given'>,
-): void {
+): Persisted {
   const { record, work } = turn.state;
   const text = `signature by ${nodeList(submitted)}, ${full.verified}`;
   const done = { ...answer('SIGNATURE_COMPLETED', text), state: ReceiptState.BACKEND_COMPLETED as const };
   const signature = Buffer.from(full.signature).toString('hex');
   const { attempts: attempt } = work.round.history;
   const { recoveryId } = full;
-  completeSession(turn, advance(record, done, turn.context, { attempt, submitted, given, signature, recoveryId }));
+  return completeSession(
+    turn,
+    advance(record, done, turn.context, { attempt, submitted, given, signature, recoveryId }),
+  );
 }
 
 /** Nodes whose own partial is wrong: named and excluded; the round continues without them. */
-export function excludeNodes(turn: SigningSessionStep, culprits: readonly number[]): void {
+export function excludeNodes(turn: SigningSessionStep, culprits: readonly number[]): Persisted {
   const { work, record } = turn.state;
   const told = culprits.flatMap((id) => work.queue.steps.get(id) ?? []);
   work.queue = withoutSteps(work.queue, culprits);
@@ -361,9 +229,11 @@ export function excludeNodes(turn: SigningSessionStep, culprits: readonly number
   if (attempt && bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   const excluded = [...new Set([...record.ceremony.excluded, ...culprits])].sort((a, b) => a - b);
   const changes = { attempt: work.round.history.attempts, excluded, ...partialsOf(work.round) };
-  commit(turn, progress(record, turn.context, changes), work, { culprits: [...culprits].sort((a, b) => a - b) });
+  const sorted = [...culprits].sort((a, b) => a - b);
+  const written = commit(turn, progress(record, turn.context, changes), work, { culprits: sorted });
   for (const id of culprits) turn.effects.push(nodeFault(id, 'bad_partial'));
   if (!isBusy(work)) leaveRound(turn);
   const text = `the partial that ${nodeList(culprits)} made does not verify; excluded from this session`;
   for (const call of told) reply(turn, call, answer('INVALID_PARTIAL_SIGNATURE', text));
+  return written;
 }

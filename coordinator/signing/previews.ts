@@ -11,10 +11,10 @@
 import { participantsOf } from '../../core/crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
-import { answer, type CallAnswer, sessionAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer, sessionAnswer } from '../contract/call-answer.ts';
 import type { PreviewCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection.ts';
+import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection-replies.ts';
 import { outsideOf } from '../session/message-text.ts';
 import { errorEffect, unavailableEffect } from '../session/replies.ts';
 import { callsWaitingMax, isOverdue, startIdle } from '../session/turn.ts';
@@ -103,10 +103,10 @@ function changePreviews(work: SigningSessionStep['state']['work'], change: (prev
   if (sandbox.previews.length > 0) work.sandbox = { ...sandbox, previews: sandbox.previews.map(change) };
 }
 
-/** Answers the previews that can be answered, unless the step has a write. */
+/** Answers the previews that can be answered, in a step without a write. */
 export function servePreviews(turn: SigningSessionStep): void {
   const { work } = turn.state;
-  if (turn.persisted || work.sandbox.previews.length === 0) return;
+  if (work.sandbox.previews.length === 0) return;
   const waiting: Preview[] = [];
   let { previewed } = work.sandbox;
   for (const preview of work.sandbox.previews) {

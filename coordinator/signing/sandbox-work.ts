@@ -1,9 +1,9 @@
 /**
  * The calls of a sandbox's gateway that read a signing session, separate from its round: previews of partials (previews.ts) and
- * inspections (inspection.ts). No function changes values in place. In production it is empty.
+ * inspections (inspections.ts). No function changes values in place. In production it is empty.
  */
 
-import type { CallAnswer } from '../contract/answers.ts';
+import type { CallAnswer } from '../contract/call-answer.ts';
 import type { InspectCall, PreviewCall } from '../contract/messages.ts';
 import type { Attempt } from './attempt.ts';
 

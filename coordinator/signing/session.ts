@@ -5,9 +5,12 @@
  * holds everything that a client was told, but no nonces and partials of the present attempt; a new attempt follows.
  */
 import type { Address, Behaviour, Context } from '../../core/actors/contract.ts';
-import { answer } from '../contract/answers.ts';
+import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody } from '../../proto/wire.ts';
+import { answer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
+  type ClientCall,
   type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorMessage,
@@ -21,22 +24,33 @@ import {
 } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { signingTask } from '../keystores/public.ts';
-import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
-import { durableKeyOf, failCalls, leaveCluster, mayWait, notFound, startIdle, tampered } from '../session/turn.ts';
+import { noPreviewReply, nothingToInspect } from '../session/inspection-replies.ts';
+import {
+  durableKeyOf,
+  failCalls,
+  leaveCluster,
+  mayWait,
+  notFound,
+  type Persisted,
+  startIdle,
+  tampered,
+} from '../session/turn.ts';
 import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';
 import { takeCalls } from './calls.ts';
 import { abandonRound, expire, revoke } from './finalize.ts';
 import { continueOpening, initiate } from './initiation.ts';
-import { inspect, serveInspections } from './inspection.ts';
+import { inspect, serveInspections } from './inspections.ts';
 import { schemeOfSession } from './key-scheme.ts';
-import { partialReply } from './partials.ts';
+import { heardOf } from './nodes-seen.ts';
+import { answersAttempt, takeAnswer } from './partials.ts';
 import { failSandboxCalls, servePreviews, takeInPreview } from './previews.ts';
 import { emptyQueue, waitingCalls } from './queue.ts';
-import { numberedFrom } from './round.ts';
+import { nodesReleased, numberedFrom } from './round.ts';
 import { withPreview } from './sandbox-work.ts';
 import {
   beginSigningTurn,
   type Draft,
+  isAtVendor,
   isBusy,
   isLoading,
   newWork,
@@ -115,32 +129,47 @@ function notCreated(state: NotCreated, input: CoordinatorInput, context: Context
 
 function open(state: OpenState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
   const turn = beginSigningTurn(state, context, config);
+  if (input.kind === 'loadFailed') return failAll(turn);
+  if (input.kind === 'persistRefused') return refused(turn, input);
+  return servedStep(turn, handle(turn, input));
+}
+
+/** The step of a turn. Sandbox calls get their answers in one without a write. */
+function servedStep(turn: SigningSessionStep, written: Persisted | undefined): SigningStep {
+  if (!written) {
+    servePreviews(turn);
+    serveInspections(turn);
+  }
+  return stepOf(turn);
+}
+
+type Handled = Exclude<CoordinatorInput, { kind: 'loadFailed' | 'persistRefused' }>;
+
+function handle(turn: SigningSessionStep, input: Handled): Persisted | undefined {
   switch (input.kind) {
     case 'message':
-      message(turn, input);
-      break;
+      return isLocal(input.message)
+        ? localMessage(turn, input.from, input.message)
+        : nodeMessage(turn, input.from, receivedBody(input.message));
     case 'loaded':
-      turn.state.work.key = keyFrom(input.record);
-      prepare(turn);
-      if (turn.state.work.settled) settled(turn, turn.state.work.settled);
-      servePreviews(turn);
-      takeCalls(turn);
-      break;
-    case 'loadFailed':
-      return failAll(turn);
+      return keyLoaded(turn, input.record);
     case 'timer':
-      timer(turn, input.name);
-      break;
+      return timer(turn, input.name);
     case 'undelivered': {
       const nodeId = nodeOf(input.to);
-      if (nodeId !== undefined) requestUndelivered(turn, nodeId);
-      break;
+      return nodeId === undefined ? undefined : requestUndelivered(turn, nodeId);
     }
-    case 'persistRefused':
-      return refused(turn, input);
   }
-  serveSandboxCalls(turn);
-  return stepOf(turn);
+}
+
+function keyLoaded(turn: SigningSessionStep, record: CoordinatorRecord | undefined): Persisted | undefined {
+  const { work } = turn.state;
+  work.key = keyFrom(record);
+  prepare(turn);
+  const written = work.settled && settled(turn, work.settled);
+  if (written) return written;
+  servePreviews(turn);
+  return takeCalls(turn);
 }
 
 function keyFrom(record: CoordinatorRecord | undefined): SessionKey {
@@ -155,23 +184,20 @@ function refused(
 ): SigningStep {
   const { work, record } = turn.state;
   if (input.kind === 'message' && isLocal(input.message)) waitAgain(work, input.message);
-  if (refusal.kind !== 'conflict') return failAll(turn);
-  const { code, current } = refusal;
+  const { code, current } = refusal.kind === 'conflict' ? refusal : {};
   if (code === 'EPOCH' && current?.kind === 'session') {
     // Another actor changed the session (a newer session of the intent revoked it): answer from the stored record.
-    return adopt(turn, current.session as SigningSession, false);
+    return handleAgain(turn, current.session as SigningSession);
   }
-  if (current?.kind === 'tampered') {
-    const told = waitingCalls(work.queue).map((call) => tampered(call, turn.context, turn.config));
-    return { state: turn.state, effects: [...failSandboxCalls(work), ...told, ...failCalls([])] };
+  if (current?.kind === 'tampered') return failAll(turn, (call) => tampered(call, turn.context, turn.config));
+  if (code === 'KEY_CLOSED') {
+    beginAgain(turn, record);
+    return servedStep(turn, revoke(turn, false));
   }
-  if (code === 'KEY_CLOSED') return adopt(turn, record, true);
-  if (code === 'KEY_BOUND') {
-    // Another session has bound the key meanwhile: handle the call again, with the stored key.
-    work.key = keyFrom(current);
-    return adopt(turn, record, false);
-  }
-  return failAll(turn);
+  if (code !== 'KEY_BOUND') return failAll(turn);
+  // Another session has bound the key meanwhile: handle the call again, with the stored key.
+  work.key = keyFrom(current);
+  return handleAgain(turn, record);
 }
 
 /** The call of a refused step. */
@@ -182,106 +208,97 @@ function waitAgain(work: Draft, said: LocalMessage): void {
   else if (said.kind === 'inspectCall') work.sandbox = { ...sandbox, inspections: [...sandbox.inspections, said.call] };
 }
 
-function serveSandboxCalls(turn: SigningSessionStep): void {
-  servePreviews(turn);
-  serveInspections(turn);
+/** No call has its effect confirmed. */
+function failAll({ state }: SigningSessionStep, answered?: (call: ClientCall) => CoordinatorEffect): SigningStep {
+  return { state, effects: [...failSandboxCalls(state.work), ...failCalls(waitingCalls(state.work.queue), answered)] };
 }
 
-/** The store did not answer. */
-function failAll({ state }: SigningSessionStep): SigningStep {
-  return { state, effects: [...failSandboxCalls(state.work), ...failCalls(waitingCalls(state.work.queue))] };
+function nodeMessage(turn: SigningSessionStep, from: Address, body: WireBody): Persisted | undefined {
+  const nodeId = nodeOf(from);
+  if (body.case === 'vendorSettled' && nodeId === body.value.nodeId) return settled(turn, { from, said: body.value });
+  if (body.case !== 'partialReply' || nodeId === undefined) return undefined;
+  return expire(turn) ?? nodeAnswered(turn, nodeId, body.value);
 }
 
-function message(turn: SigningSessionStep, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
+/** A node's partial, refusal, or order at the vendor. Answers of another attempt, or from a node outside it, are ignored. */
+function nodeAnswered(turn: SigningSessionStep, nodeId: number, said: PartialReply): Persisted | undefined {
   const { work } = turn.state;
-  const { message: said, from } = input;
-  if (!isLocal(said)) {
-    const body = receivedBody(said);
-    const nodeId = nodeOf(from);
-    if (body.case === 'vendorSettled' && nodeId === body.value.nodeId) {
-      settled(turn, { from, said: body.value });
-      return;
-    }
-    if (body.case !== 'partialReply' || nodeId === undefined || expire(turn)) return;
-    const order = partialReply(turn, nodeId, body.value);
-    if (order) vendorOrderOpen(turn, nodeId, order);
-    else advanceRound(turn);
-    return;
-  }
+  if (!answersAttempt(turn, nodeId, said)) return advanceRound(turn);
+  work.round = nodesReleased(work.round, (id) => id === nodeId);
+  work.nodes = heardOf(work.nodes, nodeId);
+  const { outcome } = said;
+  if (outcome.case === 'vendorOrder' && isAtVendor(work)) return vendorOrderOpen(turn, nodeId, outcome.value);
+  return takeAnswer(turn, nodeId, said) ?? advanceRound(turn);
+}
+
+function localMessage(turn: SigningSessionStep, from: Address, said: LocalMessage): Persisted | undefined {
+  const { work } = turn.state;
   switch (said.kind) {
     case 'clientCall':
-      if (!mayWait(turn, said.call, waitingCalls(work.queue).length)) return;
+      if (!mayWait(turn, said.call, waitingCalls(work.queue).length)) return undefined;
       work.queue = { ...work.queue, inbox: [...work.queue.inbox, said.call] };
       // A missing key may exist by now.
-      if (work.key.kind !== 'known') loadKey(turn);
-      else takeCalls(turn);
-      return;
+      return work.key.kind === 'known' ? takeCalls(turn) : loadKey(turn);
     case 'inspectCall':
       inspect(turn, said.call);
-      if (work.key.kind === 'unread') loadKey(turn);
-      return;
+      return work.key.kind === 'unread' ? loadKey(turn) : undefined;
     case 'previewCall':
       takeInPreview(turn, said.call);
       // Answers what it can before it asks a node.
       servePreviews(turn);
-      if (!isBusy(work)) return;
-      if (work.key.kind === 'unread') loadKey(turn);
-      else advanceRound(turn);
-      return;
+      if (!isBusy(work)) return undefined;
+      return work.key.kind === 'unread' ? loadKey(turn) : advanceRound(turn);
     case 'continue':
-      if (!isLoading(work)) takeCalls(turn);
-      return;
+      return isLoading(work) ? undefined : takeCalls(turn);
     case 'drawn':
-      drawn(turn, said.ticket, said.nonces);
-      advanceRound(turn);
-      return;
+      return drawn(turn, said.ticket, said.nonces);
     case 'nodesChanged':
-      nodesChanged(turn, said.ready, said.suspects);
-      return;
+      return nodesChanged(turn, said.ready, said.suspects);
     case 'expire':
-      expire(turn);
-      return;
-    case 'revoke':
-      revoke(turn, said.clientsOnly);
+      return expire(turn);
+    case 'revoke': {
+      const written = revoke(turn, said.clientsOnly);
       turn.effects.push(ended(from, turn.context.self));
-      return;
+      return written;
+    }
     default:
-      return;
+      return undefined;
   }
 }
 
 /** The vendor has decided. The decision waits for the key; if it is lost, its node repeats it. */
-function settled(turn: SigningSessionStep, settlement: VendorSettlement): void {
+function settled(turn: SigningSessionStep, settlement: VendorSettlement): Persisted | undefined {
   const { work, record } = turn.state;
   work.settled = undefined;
   if (work.key.kind === 'known' || !isOpen(record.state)) {
-    vendorSettled(turn, settlement.from, settlement.said);
-  } else if (work.key.kind === 'unread') {
-    work.settled = settlement;
-    loadKey(turn);
+    return vendorSettled(turn, settlement.from, settlement.said);
   }
+  if (work.key.kind !== 'unread') return undefined;
+  work.settled = settlement;
+  return loadKey(turn);
 }
 
-function timer(turn: SigningSessionStep, name: string): void {
+function timer(turn: SigningSessionStep, name: string): Persisted | undefined {
   const { work } = turn.state;
   switch (name) {
     case 'silence':
-      replaceSilent(turn);
-      return;
+      return replaceSilent(turn);
     case 'quorum':
-      abandonRound(turn);
-      return;
+      return abandonRound(turn);
     case 'idle':
       if (isBusy(work) || work.queue.inbox.length > 0) {
         turn.effects.push(startIdle(turn.config));
       } else {
         turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } }, { kind: 'stop' });
       }
-      return;
+      return undefined;
+    default:
+      return undefined;
   }
 }
 
-function loadKey(turn: SigningSessionStep): void {
+/** The step waits for the key. */
+function loadKey(turn: SigningSessionStep): undefined {
   const { work, record } = turn.state;
   if (isLoading(work)) return;
   work.key = { kind: work.key.kind === 'known' ? 'unread' : work.key.kind, loading: true };
@@ -303,10 +320,13 @@ function prepare(turn: SigningSessionStep): void {
   );
 }
 
-/**
- * Continues from another record of this session, or ends it when its key is closed: it handles every waiting call again.
- */
-function adopt(turn: SigningSessionStep, record: SigningSession, keyClosed: boolean): SigningStep {
+/** Handles every waiting call again, on another record of this session. */
+function handleAgain(turn: SigningSessionStep, record: SigningSession): SigningStep {
+  beginAgain(turn, record);
+  return servedStep(turn, turn.state.work.key.kind === 'known' ? takeCalls(turn) : loadKey(turn));
+}
+
+function beginAgain(turn: SigningSessionStep, record: SigningSession): void {
   const { key, task, round, queue, sandbox } = turn.state.work;
   const fresh = newWork(record);
   turn.effects.push(...leaveCluster());
@@ -323,11 +343,6 @@ function adopt(turn: SigningSessionStep, record: SigningSession, keyClosed: bool
       settled: undefined,
     },
   };
-  if (keyClosed) revoke(turn, false);
-  else if (key.kind === 'known') takeCalls(turn);
-  else loadKey(turn);
-  serveSandboxCalls(turn);
-  return stepOf(turn);
 }
 
 function ended(to: Address, self: Address): CoordinatorEffect {

@@ -11,7 +11,7 @@ import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { ownKeysOf } from '../../proto/key-schemes.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
   type ClientCall,
@@ -24,7 +24,7 @@ import { isOpen } from '../contract/transitions.ts';
 import type { SigningTask } from '../keystores/public.ts';
 import { quote } from '../session/message-text.ts';
 import type { StepResult } from '../session/replies.ts';
-import { beginTurn, type SessionStep } from '../session/turn.ts';
+import { beginTurn, hasWritten, type SessionStep } from '../session/turn.ts';
 import { type NodesSeen, nothingSeen, readyNodes, watchEnded } from './nodes-seen.ts';
 import { emptyQueue, hasCalls, type Queue } from './queue.ts';
 import { newRound, type Round, roundLeft } from './round.ts';
@@ -199,7 +199,7 @@ export function stepOf(turn: SigningSessionStep): SigningStep {
   const { record, work } = turn.state;
   const hasInbox = work.queue.inbox.length > 0;
   const waits = isBusy(work) || work.sandbox.inspections.length > 0;
-  if (hasInbox ? !isLoading(work) : turn.persisted && waits) {
+  if (hasInbox ? !isLoading(work) : waits && hasWritten(turn)) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
   } else if (!hasInbox && !waits && !isOpen(record.state)) {
     turn.effects.push({ kind: 'stop' });

@@ -24,7 +24,7 @@ import {
   isVaultKey,
   opaqueBytesMax,
 } from '../../proto/limits.ts';
-import { answer, type CallAnswer } from '../contract/answers.ts';
+import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { CallFacts } from '../contract/messages.ts';
 import type { KeyRecord, SigningFacts } from '../contract/record.ts';
 import { quote } from '../session/message-text.ts';

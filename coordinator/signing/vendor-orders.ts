@@ -11,14 +11,15 @@ import { participantsOf } from '../../core/crypto/participants.ts';
 import type { VendorOrder, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
-import { answer } from '../contract/answers.ts';
+import { answer } from '../contract/call-answer.ts';
 import { type CoordinatorEffect, wire } from '../contract/messages.ts';
 import { progress } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { keystoreFor } from '../keystores/public.ts';
-import { commit, reply } from '../session/turn.ts';
+import { keystoreFor, type SigningTask } from '../keystores/public.ts';
+import { commit, type Persisted, reply } from '../session/turn.ts';
 import { expire } from './finalize.ts';
-import { completeWith, excludeNodes, orderEnded } from './partials.ts';
+import { orderEnded } from './node-refusals.ts';
+import { completeWith, excludeNodes } from './partials.ts';
 import { failPreviewsOf } from './previews.ts';
 import { roundAnswered, roundCalls } from './queue.ts';
 import { isAtVendor, knownKey, leaveRound, type SigningSessionStep } from './state.ts';
@@ -31,52 +32,54 @@ export function vendorOrderOpen(
   turn: SigningSessionStep,
   nodeId: number,
   { reference, expiresEpochMs }: VendorOrder,
-): void {
+): Persisted | undefined {
   const { work, record } = turn.state;
-  if (!referencePattern.test(reference)) return;
+  if (!referencePattern.test(reference)) return undefined;
   const expiresMs = Math.min(Number(expiresEpochMs), turn.context.nowMs + vendorOrderLifetimeMaxMs);
   const text = `the vendor of node ${nodeId} has the order, until ${timestamp(expiresMs)}; the session completes by itself`;
   failPreviewsOf(turn, new Set([nodeId]), () => text);
   const calls = roundCalls(work.queue);
   work.queue = roundAnswered(work.queue);
   const known = record.ceremony.vendorOrder;
-  if (known?.reference !== reference || known.expiresMs !== expiresMs) {
-    const vendorOrder = { nodeId, reference, expiresMs };
-    const { attempts } = work.round.history;
-    const next = progress(record, turn.context, { vendorOrder, attempt: attempts });
-    commit(turn, { ...next, expiresMs }, work);
-  }
+  const isKnown = known?.reference === reference && known.expiresMs === expiresMs;
+  const changes = { vendorOrder: { nodeId, reference, expiresMs }, attempt: work.round.history.attempts };
+  const written = isKnown ? undefined : commit(turn, { ...progress(record, turn.context, changes), expiresMs }, work);
   leaveRound(turn);
   const { state } = record;
   for (const call of calls) reply(turn, call, { ...answer('VENDOR_ORDER_OPEN', text), state });
+  return written;
 }
 
 /** The vendor has decided. The session's key is known, unless the session has ended. */
-export function vendorSettled(turn: SigningSessionStep, from: Address, { nodeId, outcome }: VendorSettled): void {
+export function vendorSettled(turn: SigningSessionStep, from: Address, said: VendorSettled): Persisted | undefined {
   const { work, record } = turn.state;
-  const noted = vendorNoted(from, record.tenant, record.sessionId);
-  if (!isOpen(record.state) || expire(turn)) {
-    turn.effects.push(noted);
-    return;
+  let written: Persisted | undefined;
+  if (isOpen(record.state)) {
+    written = expire(turn);
+    if (!written && !isOrderNode(turn, said.nodeId)) return undefined;
+    written ??= takeOutcome(turn, work.task!, said);
   }
-  const { task } = work;
-  if (
-    !task ||
-    !isAtVendor(work) ||
-    !participantsOf(knownKey(work)).includes(nodeId) ||
-    record.ceremony.excluded.includes(nodeId)
-  )
-    return;
-  if (outcome.case === 'refusal') {
-    orderEnded(turn, nodeId, outcome.value);
-  } else if (outcome.case === 'partial') {
-    const partial = outcome.value.slice();
-    const full = keystoreFor(task.scheme).open(task, []).aggregate([{ nodeId, partial }]);
-    // Its node has verified it: a wrong one is the node's fault.
-    if (full) completeWith(turn, full, { submitted: [nodeId], given: [] });
-    else excludeNodes(turn, [nodeId]);
-  }
-  turn.effects.push(noted);
+  turn.effects.push(vendorNoted(from, record.tenant, record.sessionId));
+  return written;
+}
+
+/** Whether this node may have an order of the session at the vendor. */
+function isOrderNode({ state: { work, record } }: SigningSessionStep, nodeId: number): boolean {
+  if (!work.task || !isAtVendor(work)) return false;
+  return participantsOf(knownKey(work)).includes(nodeId) && !record.ceremony.excluded.includes(nodeId);
+}
+
+function takeOutcome(
+  turn: SigningSessionStep,
+  task: SigningTask,
+  { nodeId, outcome }: VendorSettled,
+): Persisted | undefined {
+  if (outcome.case === 'refusal') return orderEnded(turn, nodeId, outcome.value);
+  if (outcome.case !== 'partial') return undefined;
+  const partial = outcome.value.slice();
+  const full = keystoreFor(task.scheme).open(task, []).aggregate([{ nodeId, partial }]);
+  // Its node has verified it: a wrong one is the node's fault.
+  return full ? completeWith(turn, full, { submitted: [nodeId], given: [] }) : excludeNodes(turn, [nodeId]);
 }
 
 /** Tells a node that the session acknowledges the outcome of its order, or has ended. */

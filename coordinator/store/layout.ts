@@ -32,7 +32,7 @@ export const redisKeys = {
   key: keyRecordKey,
   /** The highest fence of this cluster that wrote for this tenant. */
   fence: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('fence', cluster),
-  /** Written periodically, to check whether Redis accepts writes. */
+  /** Persisted periodically, to check whether Redis accepts writes. */
   probe: 'sm:probe:coordinator',
   /** The counter that gives every coordinator start its fence. */
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,

@@ -11,7 +11,7 @@ import { RedisClusters } from '../../core/redis/redis-clusters.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../contract/messages.ts';
 import { raiseFence } from './fence.ts';
 import { redisKeys } from './layout.ts';
-import { type SessionStoreOptions, sessionStore } from './session-store.ts';
+import { SessionStore, type SessionStoreOptions } from './session-store.ts';
 
 export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   /** This start's fence. */
@@ -54,8 +54,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   });
   options.onTrouble?.(watch.trouble);
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
+  const store = new SessionStore(redis, fence, { clock: systemClock, ...options, soon: setImmediate });
   return {
-    ...sessionStore(redis, fence, { clock: systemClock, ...options, soon: setImmediate }),
+    load: (key) => store.load(key),
+    write: (write) => store.write(write),
     fence,
     registry: new RedisClusters(redis),
     close: async () => {

@@ -2,20 +2,19 @@
  * The coordinator's Store port over a client of any Redis: the one of a live coordinator (redis-store.ts), or the one in
  * memory of a simulated world. Durable means: the script ran and Redis answered (with the append-only file on, that
  * survives the death of any process).
- *
- * Keys of finished DKGs change when a session binds them, only through this store, so it caches them.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, Store, WriteOutcome } from '../../core/actors/contract.ts';
+import type { Store, WriteOutcome } from '../../core/actors/contract.ts';
+import type { RecordMacs } from '../../core/crypto/record-macs.ts';
 import { firstCluster, ofCluster } from '../../core/redis/clusters.ts';
 import type { DueKind } from '../../core/redis/due-work.ts';
 import { tenantPrefix } from '../../core/redis/event-log.ts';
 import { luaCommand } from '../../core/redis/lua.ts';
 import { RedisDueWork } from '../../core/redis/redis-due-work.ts';
 import { isWrongType } from '../../core/redis/wrong-type.ts';
-import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
 import {
+  type ConflictCode,
   type CoordinatorRecord,
   type CoordinatorWrite,
   keyRecordKey,
@@ -29,18 +28,16 @@ import {
   changeOf,
   endingOf,
   openingOf,
-  readKey,
-  readSession,
   redisKeys,
   type SessionWriteArguments,
   storeMacs,
+  type WriteFacts,
   writeArguments,
 } from './layout.ts';
 import { closeKey, listSessions, overdueSessions, type WriteReply, writeSessions } from './scripts.ts';
+import { StoredRecords, type StoredRecordsOptions, sessionRetentionMs } from './stored-records.ts';
 
 const keyCacheMax = 10_000;
-/** After its last change. */
-const sessionRetentionMs = retentionMs + pendingLifetimeMs;
 /** The most overdue sessions of one scan, over all tenants; each tenant gets its share. */
 const overdueMax = 512;
 /** Sessions that one page scans; with a rare filter the page may then be short. */
@@ -49,16 +46,12 @@ const listScanMax = 1_000;
 type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
 type Create = SessionWrite & { kind: 'create' };
 
-export interface SessionStoreOptions {
+export interface SessionStoreOptions extends StoredRecordsOptions {
   readonly clusterId: string;
   /** The cluster's number among those that share this Redis; 1 by default. */
   readonly cluster?: number;
-  /** The coordinator's clock: sessions are retained by it. */
-  readonly clock: Clock;
   /** Secret, 32 bytes: the source of the MAC key, so that every start of the coordinator has the same. */
   readonly resumeKey: Uint8Array;
-  /** Reports a record under this store key that no coordinator of this cluster wrote. */
-  readonly onTampered: (key: string) => void;
   /** One tenant's quota in bytes, beyond which clients' new sessions are refused; undefined: no limit. */
   readonly tenantBytesMax?: number | undefined;
   /** Reads a steady clock; the machine’s by default. */
@@ -69,89 +62,110 @@ export interface SessionStoreOptions {
   readonly onFenced: () => void;
 }
 
-/** `fence`: of this start, higher than in every earlier one. */
-export function sessionStore(
-  redis: Redis,
-  fence: number,
-  options: SessionStoreOptions,
-): Store<CoordinatorWrite, CoordinatorRecord> {
-  const scripts = {
-    writeSessions: luaCommand(redis, writeSessions),
-    closeKey: luaCommand(redis, closeKey),
-    overdueSessions: luaCommand(redis, overdueSessions),
-    listSessions: luaCommand(redis, listSessions),
-  };
-  const { cluster = firstCluster } = options;
-  const expiring = new RedisDueWork(redis, ofCluster('sessions', cluster) as DueKind, options);
-  const relaying = new RedisDueWork(redis, 'webhooks', options);
-  const macs = storeMacs(options.resumeKey, options.clusterId);
-  const keys = new Map<string, CoordinatorRecord>();
-  const bytesMax = options.tenantBytesMax ?? '';
-  const batches = new WriteBatches(options.soon, (tenant, writes) =>
-    scripts.writeSessions(
-      {
-        fenceKey: redisKeys.fence(tenant, cluster),
-        endingKey: redisKeys.ending(tenant, cluster),
-        listKey: redisKeys.list(tenant, cluster),
-      },
-      { fence, retentionMs: sessionRetentionMs, prefix: tenantPrefix(tenant), bytesMax, writes },
-    ),
-  );
-  return { load, write };
+/** Keys of finished DKGs: they change only when a session binds them, through this store. */
+class KeyCache {
+  readonly #keys = new Map<string, CoordinatorRecord>();
 
-  async function load(key: string): Promise<CoordinatorRecord | undefined> {
+  get(key: string): CoordinatorRecord | undefined {
+    return this.#keys.get(key);
+  }
+
+  add(key: string, record: CoordinatorRecord | undefined): void {
+    if (record?.kind !== 'key') return;
+    if (this.#keys.size >= keyCacheMax) this.#keys.delete(this.#keys.keys().next().value!);
+    this.#keys.set(key, record);
+  }
+}
+
+export class SessionStore implements Store<CoordinatorWrite, CoordinatorRecord> {
+  readonly #redis: Redis;
+  readonly #fence: number;
+  readonly #options: SessionStoreOptions;
+  readonly #cluster: number;
+  readonly #macs: RecordMacs;
+  readonly #records: StoredRecords;
+  readonly #keys = new KeyCache();
+  readonly #expiring: RedisDueWork;
+  readonly #relaying: RedisDueWork;
+  readonly #batches: WriteBatches;
+  readonly #scripts;
+
+  /** `fence`: of this start, higher than in every earlier one. */
+  constructor(redis: Redis, fence: number, options: SessionStoreOptions) {
+    const { cluster = firstCluster, tenantBytesMax: bytesMax = '' } = options;
+    this.#redis = redis;
+    this.#fence = fence;
+    this.#options = options;
+    this.#cluster = cluster;
+    this.#macs = storeMacs(options.resumeKey, options.clusterId);
+    this.#records = new StoredRecords(this.#macs, cluster, options);
+    this.#expiring = new RedisDueWork(redis, ofCluster('sessions', cluster) as DueKind, options);
+    this.#relaying = new RedisDueWork(redis, 'webhooks', options);
+    this.#scripts = {
+      writeSessions: luaCommand(redis, writeSessions),
+      closeKey: luaCommand(redis, closeKey),
+      overdueSessions: luaCommand(redis, overdueSessions),
+      listSessions: luaCommand(redis, listSessions),
+    };
+    this.#batches = new WriteBatches(options.soon, (tenant, writes) =>
+      this.#scripts.writeSessions(
+        {
+          fenceKey: redisKeys.fence(tenant, cluster),
+          endingKey: redisKeys.ending(tenant, cluster),
+          listKey: redisKeys.list(tenant, cluster),
+        },
+        { fence, retentionMs: sessionRetentionMs, prefix: tenantPrefix(tenant), bytesMax, writes },
+      ),
+    );
+  }
+
+  // --- reads -----------------------------------------------------------------------------------------------------------
+
+  async load(key: string): Promise<CoordinatorRecord | undefined> {
+    const [kind, tenant, ...rest] = key.split('/') as [string, string, ...string[]];
+    const id = rest.join('/');
     try {
-      return await stored(key);
+      if (kind === 'session') {
+        return this.#records.session(tenant, id, await this.#redis.hgetall(redisKeys.session(tenant, id)));
+      }
+      if (kind === 'overdue') return { kind: 'overdue', sessions: await this.#overdue(Number(tenant)) };
+      if (kind === 'page') return await this.#page(tenant, readSessionPageKey(id));
+      if (kind === 'open') {
+        return { kind: 'openSessions', sessionIds: await this.#redis.zrange(redisKeys.open(tenant, id), '0', '-1') };
+      }
+      return this.#keys.get(key) ?? (await this.#key(key, tenant, id));
     } catch (error) {
-      if (isWrongType(error)) return tampered(key);
+      if (isWrongType(error)) return this.#records.tampered(key);
       throw error;
     }
   }
 
-  async function stored(key: string): Promise<CoordinatorRecord | undefined> {
-    const [kind, tenant, ...id] = key.split('/') as [string, string, ...string[]];
-    if (kind === 'session') {
-      const sessionId = id.join('/');
-      const record = readSession(await redis.hgetall(redisKeys.session(tenant, sessionId)), macs, cluster);
-      return sessionRecord(key, record, (found) => found.tenant === tenant && found.sessionId === sessionId);
-    }
-    if (kind === 'overdue') return { kind: 'overdue', sessions: await overdue(Number(tenant)) };
-    if (kind === 'page') return page(tenant, readSessionPageKey(id.join('/')));
-    if (kind === 'open') {
-      const sessionIds = await redis.zrange(redisKeys.open(tenant, id.join('/')), '0', '-1');
-      return { kind: 'openSessions', sessionIds };
-    }
-    const cached = keys.get(key);
-    if (cached) return cached;
-    const record = keyRecord(key, await redis.get(redisKeys.key(tenant, id.join('/'))));
-    if (record?.kind === 'key') cache(key, record);
+  async #key(key: string, tenant: string, keyId: string): Promise<CoordinatorRecord | undefined> {
+    const record = this.#records.key(key, await this.#redis.get(redisKeys.key(tenant, keyId)));
+    this.#keys.add(key, record);
     return record;
   }
 
-  async function page(tenant: string, query: SessionPageQuery): Promise<CoordinatorRecord> {
-    const { kind, states, limit, after } = query;
-    const [rows, nextMs, nextId] = await scripts.listSessions(
-      { listKey: redisKeys.list(tenant, cluster) },
+  async #page(tenant: string, { kind, states, limit, after }: SessionPageQuery): Promise<CoordinatorRecord> {
+    const [rows, nextMs, nextId] = await this.#scripts.listSessions(
+      { listKey: redisKeys.list(tenant, this.#cluster) },
       {
         ...{ prefix: tenantPrefix(tenant), kind, limit, scanMax: listScanMax },
         states: states.length === 0 ? '' : `,${states.join(',')},`,
         ...{ afterMs: after?.atMs ?? '+inf', afterId: after?.id ?? '' },
       },
     );
-    const sessions = rows.flatMap((row): SessionRecord[] => {
-      const found = readSession(pairsOf(row), macs, cluster);
-      if (found === 'tampered') options.onTampered(`page/${tenant}`);
-      return typeof found === 'object' && found.tenant === tenant && isRetained(found) ? [found] : [];
-    });
-    return { kind: 'page', sessions, next: nextId === '' ? undefined : { atMs: Number(nextMs), id: nextId } };
+    const next = nextId === '' ? undefined : { atMs: Number(nextMs), id: nextId };
+    return { kind: 'page', sessions: this.#records.page(tenant, rows.map(pairsOf)), next };
   }
 
   /** Some of the sessions past their lifetime; those that stay overdue are named again, after others. */
-  async function overdue(nowMs: number): Promise<readonly SessionName[]> {
+  async #overdue(nowMs: number): Promise<readonly SessionName[]> {
     const found: SessionName[] = [];
-    await expiring.sweep(nowMs, async (tenant, claimed) => {
+    await this.#expiring.sweep(nowMs, async (tenant, claimed) => {
       const about = { prefix: tenantPrefix(tenant), nowMs, limit: Math.ceil(overdueMax / claimed) };
-      const [ids, next] = await scripts.overdueSessions({ endingKey: redisKeys.ending(tenant, cluster) }, about);
+      const endingKey = redisKeys.ending(tenant, this.#cluster);
+      const [ids, next] = await this.#scripts.overdueSessions({ endingKey }, about);
       for (const sessionId of ids) found.push({ tenant, sessionId });
       if (ids.length > 0) return nowMs;
       return next === '' ? undefined : Number(next);
@@ -159,114 +173,93 @@ export function sessionStore(
     return found;
   }
 
-  /** Registers what the write makes due: the session's end, and its event for webhooks. */
-  function registered<T>({ session, event }: SessionWrite, write: () => Promise<T>): Promise<T> {
-    if (!event) return write();
-    const ends = endingOf(session);
-    const { tenant } = session;
-    return relaying.registered(tenant, event.atMs, () =>
-      ends === '' ? write() : expiring.registered(tenant, ends, write),
-    );
-  }
+  // --- writes ----------------------------------------------------------------------------------------------------------
 
-  function cache(key: string, record: CoordinatorRecord): void {
-    if (keys.size >= keyCacheMax) keys.delete(keys.keys().next().value!);
-    keys.set(key, record);
-  }
-
-  /** Caches the key's stored record from the reply to a write that binds it. */
-  function learn(
-    binds: KeyRecord | undefined,
-    result: WriteOutcome<CoordinatorRecord>,
-  ): WriteOutcome<CoordinatorRecord> {
-    if (!binds) return result;
-    const key = keyRecordKey(binds.tenant, binds.keyId);
-    if (result.kind === 'written') cache(key, { kind: 'key', key: binds });
-    else if (result.code === 'KEY_BOUND' && result.current?.kind === 'key') cache(key, result.current);
-    return result;
-  }
-
-  function tampered(key: string): CoordinatorRecord {
-    options.onTampered(key);
-    return { kind: 'tampered' };
-  }
-
-  /** The stored record of a key, by its store key. */
-  function keyRecord(key: string, text: string | null): CoordinatorRecord | undefined {
-    const found = readKey(text, macs, cluster);
-    if (found === undefined) return undefined;
-    if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
-    return found === 'tampered' || keyRecordKey(found.tenant, found.keyId) !== key
-      ? tampered(key)
-      : { kind: 'key', key: found };
-  }
-
-  /** `isIt`: whether a record is the requested one, and no copy of another. */
-  function sessionRecord(
-    key: string,
-    found: ReturnType<typeof readSession>,
-    isIt: (found: SessionRecord) => boolean,
-  ): CoordinatorRecord | undefined {
-    if (found === undefined) return undefined;
-    if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
-    if (found === 'tampered' || !isIt(found)) return tampered(key);
-    return isRetained(found) ? { kind: 'session', session: found } : undefined;
-  }
-
-  function isRetained({ checkpointMs }: SessionRecord): boolean {
-    return options.clock.nowMs() < checkpointMs + sessionRetentionMs;
-  }
-
-  async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
+  async write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
     if (write.kind === 'closeKey') {
       const { tenant, keyId } = write;
-      const keys = { fenceKey: redisKeys.fence(tenant, cluster), closedKey: redisKeys.closed(tenant, keyId) };
-      return settled(tenant, await scripts.closeKey(keys, { fence }));
+      const keys = { fenceKey: redisKeys.fence(tenant, this.#cluster), closedKey: redisKeys.closed(tenant, keyId) };
+      return this.#outcome(await this.#scripts.closeKey(keys, { fence: this.#fence }), tenant);
     }
+    const { session, binds } = write;
+    const { tenant, sessionId } = session;
     try {
-      return await registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
+      const reply = await this.#registered(write, () => this.#batches.write(tenant, ...this.#changesOf(write)));
+      const result = await this.#outcome(reply, tenant, session, binds);
+      if (binds) this.#learn(binds, result);
+      return result;
     } catch (error) {
       if (!isWrongType(error)) throw error;
-      const { tenant, sessionId } = write.session;
-      return { kind: 'conflict', code: 'WRONG_TYPE', current: tampered(sessionKey(tenant, sessionId)) };
+      return { kind: 'conflict', code: 'WRONG_TYPE', current: this.#records.tampered(sessionKey(tenant, sessionId)) };
     }
   }
 
-  async function create(write: Create): Promise<WriteOutcome<CoordinatorRecord>> {
-    const { session, event, guardIntent, nowMs, ends, binds, counted = false } = write;
-    const own = { nowMs, counted, change: openingOf(session), key: binds, binds: binds !== undefined };
-    const made = writeArguments(session, { kind: 'create', event, guardIntent, ...own }, macs, cluster);
-    const { tenant } = session;
-    const reply = await (ends ? batches.write(tenant, held(ends, nowMs), made) : batches.write(tenant, made));
-    return learn(binds, await settled(tenant, reply, session, binds));
+  /** The changes of one write, for the script. */
+  #changesOf(write: SessionWrite): SessionWriteArguments[] {
+    const { session, event, binds } = write;
+    const made = (facts: Pick<WriteFacts, 'kind' | 'guardIntent' | 'change' | 'nowMs' | 'counted' | 'key'>) =>
+      writeArguments(session, { ...facts, event, binds: binds !== undefined }, this.#macs, this.#cluster);
+    if (write.kind === 'create') {
+      const { guardIntent, nowMs, ends, counted = false } = write;
+      const change = openingOf(session);
+      const created = made({ kind: 'create', guardIntent, change, nowMs, counted, key: binds });
+      return ends ? [this.#held(ends, nowMs), created] : [created];
+    }
+    const { ceremony } = session;
+    const guardIntent = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
+    const { key = binds } = write;
+    return [made({ kind: 'update', guardIntent, change: changeOf(session), nowMs: 0, counted: false, key })];
   }
 
   /** The end of the session that another one replaces as holder of the intent. */
-  function held({ session, event }: NonNullable<Create['ends']>, nowMs: number): SessionWriteArguments {
+  #held({ session, event }: NonNullable<Create['ends']>, nowMs: number): SessionWriteArguments {
     const none = { guardIntent: '', change: '', counted: false, key: undefined, binds: false } as const;
-    return writeArguments(session, { kind: 'held', event, nowMs, ...none }, macs, cluster);
+    return writeArguments(session, { kind: 'held', event, nowMs, ...none }, this.#macs, this.#cluster);
   }
 
-  async function update(write: SessionWrite & { kind: 'update' }): Promise<WriteOutcome<CoordinatorRecord>> {
-    const { session, event, binds, key = binds } = write;
-    const { ceremony } = session;
-    const guardIntent = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
-    const own = { nowMs: 0, counted: false, change: changeOf(session), key, binds: binds !== undefined };
-    const made = writeArguments(session, { kind: 'update', event, guardIntent, ...own }, macs, cluster);
+  /** Registers what the write makes due: the session's end, and its event for webhooks. */
+  #registered<T>({ session, event }: SessionWrite, write: () => Promise<T>): Promise<T> {
+    if (!event) return write();
+    const ends = endingOf(session);
     const { tenant } = session;
-    return learn(binds, await settled(tenant, await batches.write(tenant, made), session, binds));
+    return this.#relaying.registered(tenant, event.atMs, () =>
+      ends === '' ? write() : this.#expiring.registered(tenant, ends, write),
+    );
   }
 
-  async function settled(
+  /** Caches the key's stored record from the reply to a write that binds it. */
+  #learn(binds: KeyRecord, result: WriteOutcome<CoordinatorRecord>): void {
+    const key = keyRecordKey(binds.tenant, binds.keyId);
+    if (result.kind === 'written') this.#keys.add(key, { kind: 'key', key: binds });
+    else if (result.code === 'KEY_BOUND') this.#keys.add(key, result.current);
+  }
+
+  async #outcome(
+    [code, fields = []]: WriteReply,
     tenant: string,
-    reply: WriteReply,
     about?: SessionRecord,
     binds?: KeyRecord,
   ): Promise<WriteOutcome<CoordinatorRecord>> {
-    const [code, fields = []] = reply;
-    if (code === 'FENCED') return fenced(tenant);
-    if (code !== 'TAMPERED') return outcome(reply, about, binds);
-    return { kind: 'conflict', code, current: tampered(`${pairsOf(fields).key}/${tenant}`) };
+    if (code === 'OK') return { kind: 'written' };
+    if (code === 'FENCED') return this.#fenced(tenant);
+    return { kind: 'conflict', code, current: this.#current(code, fields, tenant, about, binds) };
+  }
+
+  /** The record that conflicts with a write. `about`: the session of the write. */
+  #current(
+    code: ConflictCode,
+    fields: readonly string[],
+    tenant: string,
+    about?: SessionRecord,
+    binds?: KeyRecord,
+  ): CoordinatorRecord | undefined {
+    if (code === 'KEY_BOUND' && binds) {
+      return this.#records.key(keyRecordKey(binds.tenant, binds.keyId), fields[0] ?? null);
+    }
+    const found = pairsOf(fields);
+    if (code === 'TAMPERED') return this.#records.tampered(`${found.key}/${tenant}`);
+    if (code === 'INTENT_ELSEWHERE') return { kind: 'elsewhere', sessionId: found.sessionId ?? '' };
+    return this.#records.conflicting(about, found);
   }
 
   /**
@@ -274,37 +267,15 @@ export function sessionStore(
    * counter holds this start's number there is no newer coordinator, and something else changed the fence of this one tenant:
    * its writes are refused, and the others' go on. The script refuses in either case, so this decides only whether to stop.
    */
-  async function fenced(tenant: string): Promise<WriteOutcome<CoordinatorRecord>> {
-    const counter = await redis.get(redisKeys.fenceCounter(options.clusterId));
-    if (counter === String(fence)) return { kind: 'conflict', code: 'FENCED', current: tampered(`fence/${tenant}`) };
-    options.onFenced();
-    return { kind: 'conflict', code: 'FENCED', current: undefined };
-  }
-
-  /** `about`: the session of the write; a conflicting record belongs to the same tenant, if not the same session. */
-  function outcome(
-    [code, fields]: WriteReply,
-    about?: SessionRecord,
-    binds?: KeyRecord,
-  ): WriteOutcome<CoordinatorRecord> {
-    if (code === 'OK') return { kind: 'written' };
-    if (code === 'KEY_BOUND' && binds) {
-      return {
-        kind: 'conflict',
-        code,
-        current: keyRecord(keyRecordKey(binds.tenant, binds.keyId), fields?.[0] ?? null),
-      };
-    }
-    if (code === 'INTENT_ELSEWHERE') {
-      return {
-        kind: 'conflict',
-        code,
-        current: { kind: 'elsewhere', sessionId: pairsOf(fields ?? []).sessionId ?? '' },
-      };
-    }
-    const found = readSession(pairsOf(fields ?? []), macs, cluster);
-    const key = about ? sessionKey(about.tenant, about.sessionId) : '';
-    return { kind: 'conflict', code, current: sessionRecord(key, found, ({ tenant }) => tenant === about?.tenant) };
+  async #fenced(tenant: string): Promise<WriteOutcome<CoordinatorRecord>> {
+    const counter = await this.#redis.get(redisKeys.fenceCounter(this.#options.clusterId));
+    const isNewest = counter === String(this.#fence);
+    if (!isNewest) this.#options.onFenced();
+    return {
+      kind: 'conflict',
+      code: 'FENCED',
+      current: isNewest ? this.#records.tampered(`fence/${tenant}`) : undefined,
+    };
   }
 }
 

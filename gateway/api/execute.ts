@@ -11,12 +11,12 @@ import {
   type IdempotencyMark,
   StoreUnavailable,
 } from '../../wallets/store/contract.ts';
-import { isStored, type RouteOutcome, showing } from './answers.ts';
 import type { ConflictLock, ConflictLocks } from './conflict-queue.ts';
 import { type ContextBase, contextOf, type RequestAttempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import { keepsChanging, outcomeUnknown, quotaExceeded, toServiceError } from './failures.ts';
 import type { Answer, RequestContext } from './route.ts';
+import { isStored, type RouteOutcome, showing } from './stored-answers.ts';
 
 /** How often a handler runs again because its reads were out of date. */
 export const conflictRetriesMax = 10;

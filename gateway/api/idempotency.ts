@@ -11,11 +11,11 @@ import { createHmac } from 'node:crypto';
 import type { MachineMs, ServiceMs } from '../../core/actors/contract.ts';
 import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
 import { type IdempotencyMark, shownRecord, type TenantStore } from '../../wallets/store/contract.ts';
-import { isStored, type RouteOutcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { RequestAttempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import type { Executed } from './execute.ts';
 import { actorOf, type Principal } from './principal.ts';
+import { isStored, type RouteOutcome, readOutcome, type SealPort, showing, writeOutcome } from './stored-answers.ts';
 
 /** How long a duplicate waits for the first request, and how often it polls. */
 export const duplicateWaitMs = 10_000;

@@ -1,8 +1,8 @@
 /** Checks answers against the schemas of their route, when tests turn it on. */
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { RouteOutcome } from './answers.ts';
 import type { Route } from './route.ts';
+import type { RouteOutcome } from './stored-answers.ts';
 
 /** Compiled at the first answer of each schema: a simulated world starts many gateways. */
 const compiled = new WeakMap<TSchema, Validator>();

@@ -1,15 +1,9 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
 import Type, { type TSchema } from 'typebox';
 import type { ArmedStatus } from '../../scenarios/faults/control.ts';
-import {
-  type Fault,
-  type FaultKind,
-  faultKinds,
-  faultSchemas,
-  liveOnly,
-  simulatedOnly,
-  Trigger,
-} from '../../scenarios/faults/vocabulary/fault.ts';
+import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
+import { Trigger } from '../../scenarios/faults/vocabulary/fault-parts.ts';
+import { liveOnly, simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
 

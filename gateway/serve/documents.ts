@@ -10,7 +10,7 @@ import { noSuchPath } from './endpoints.ts';
 export const docsPath = '/v1/docs';
 
 /** The page's answer to a request below `docsPath`; undefined: it has no such file. */
-export type DocsPage = (document: () => object, request: ServeRequest) => Promise<Reply | undefined>;
+export type DocsPage = (document: () => object, request: ServeRequest) => Reply | undefined;
 
 export interface DocumentOptions {
   /** This package's. */
@@ -29,7 +29,7 @@ export function documentEndpoints(routes: readonly Route[], options: DocumentOpt
   const endpoints = [read(openapiPath, async () => ({ status: 200, headers: json, body: text() }))];
   if (docsPage === undefined) return endpoints;
   const browse: Endpoint['run'] = async ({ request, entry }) => {
-    const reply = await docsPage(document, request);
+    const reply = docsPage(document, request);
     if (reply !== undefined) return reply;
     entry.route = undefined;
     throw noSuchPath(request.method, request.target);

@@ -26,7 +26,7 @@ import type {
   ClusterSigner,
   SignerCurve,
   SigningOrder,
-} from '../../wallets/providers/self-hosted/public.ts';
+} from '../../wallets/providers/self-hosted/cluster-signer.ts';
 import type { Calls } from './signing-calls.ts';
 
 /** A key generation that failed is resumed this often within one call. */

@@ -22,24 +22,19 @@
  *
  * Secrets (shares, nonces, the hedge) stay in the state; events carry none.
  */
-import type { Address, Context, Refusal, Trace } from '../../core/actors/contract.ts';
+import type { Context, Refusal } from '../../core/actors/contract.ts';
 import { CryptoError } from '../../core/crypto/errors.ts';
-import { hsmSignature } from '../../core/crypto/hsm.ts';
-import { deletionDigest, macHolds } from '../../core/crypto/order-macs.ts';
 import {
   type DealNonces,
-  type DeleteKey,
   PartialRefusalCode,
   type PartialRequest,
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { isSharedKey, keyBinding, wireScheme } from '../../proto/key-schemes.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
 import type {
   SigningAsked as Asked,
-  HsmAnswered,
   NodeBehaviour,
   NodeEffect,
   NodeInput,
@@ -47,54 +42,21 @@ import type {
   NodeStep,
 } from '../records/messages.ts';
 import { isLocal, receivedBody } from '../records/messages.ts';
-import {
-  dkgRecordKey,
-  isIntentBucket,
-  isRecordName,
-  keyRecordKey,
-  type NodeRecord,
-  type NodeWrite,
-} from '../records/records.ts';
-import { vendorAddress, vendorOrderAddress } from '../records/vendor-port.ts';
-import { IntentMemory, type NamedIntent, namedIntent, signedDigest } from './intent-memory.ts';
-import type { NonceHedge } from './nonce-hedge.ts';
+import { isIntentBucket, keyRecordKey, type NodeRecord, type NodeWrite } from '../records/records.ts';
+import { IntentMemory, namedIntent, signedDigest } from './intent-memory.ts';
+import { deleteKey } from './key-deletion.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-secrets.ts';
 import { orderFault } from './order-check.ts';
+import { tokenAnswered, tokenAsked, vendorAsked } from './outside-signers.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { PendingNodeWrite } from './pending-write.ts';
+import { event, partialReply, refusal, signed } from './replies.ts';
 import { isDealtScheme, isHsmScheme, isVendorScheme } from './schemes.ts';
+import type { Ordered, SignerIdentity, SignerState } from './signer-state.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 const signerMailboxMax = 8_192;
-const noPoint = new Uint8Array(0);
-
-export interface SignerIdentity {
-  readonly nodeId: number;
-  /** A fresh id for every start of the process; part of every nonce's id. */
-  readonly boot: string;
-  readonly hedge: NonceHedge;
-  /** Secret, 32 bytes: shared with the gateways, whose orders it proves. */
-  readonly orderKey: Uint8Array;
-}
-
-/** A request in progress that a gateway ordered for an intent. */
-interface Ordered extends Asked {
-  readonly intent: NamedIntent;
-}
-
-/** See above: owned by the actor, changed in place by steps without a write. */
-export interface SignerState {
-  readonly pools: NoncePools;
-  readonly keys: SigningKeys;
-  readonly intents: IntentMemory;
-  /** Requests that wait for a record to be loaded: their key's, or their intent's. */
-  readonly waiting: WaitingRequests<Ordered>;
-  /** Partials that wait until their records are durable. */
-  readonly pending: PendingNodeWrite;
-  /** Records that were written while they were loading: the load may return the earlier content. */
-  readonly stale: Set<string>;
-}
 
 export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerState> {
   const numbers = new NonceNumbers();
@@ -299,66 +261,6 @@ function answer(
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
 
-/** The node's token makes the signature. The actor asks it once the records for the signature are durable. */
-function tokenAsked(asked: Asked, { curve, publicKey }: SigningKey): { kind: 'asked'; effect: NodeEffect } {
-  const { from, trace, tenant, session, attempt, request } = asked;
-  const message = { tenant, session, attempt, body: { case: 'partialRequest' as const, value: request } };
-  const label = hsmLabel(tenant, request.keySession);
-  const wanted = { kind: 'sign' as const, label, curve, message: request.message };
-  const about = { from, trace, message, publicKey };
-  return {
-    kind: 'asked',
-    effect: { kind: 'send', to: hsmAddress, message: { kind: 'hsmAsked', request: wanted, about } },
-  };
-}
-
-/** The actor of the intent's order asks the vendor, and answers. It gets the request once the records for it are durable. */
-function vendorAsked(
-  { nodeId }: SignerIdentity,
-  { intent, ...asked }: Ordered,
-  { curve, publicKey }: SigningKey,
-  digest: string,
-): { kind: 'asked'; effect: NodeEffect } {
-  const to = vendorOrderAddress(nodeId, asked.tenant, intent.intent);
-  return {
-    kind: 'asked',
-    effect: { kind: 'send', to, message: { kind: 'vendorSign', asked, curve, publicKey, digest } },
-  };
-}
-
-function tokenAnswered(identity: SignerIdentity, { outcome, about }: HsmAnswered): NodeEffect[] {
-  const { from, trace, message, publicKey } = about;
-  const body = receivedBody(message);
-  if (body.case !== 'partialRequest' || publicKey === undefined) {
-    if (outcome.kind !== 'failed' || outcome.fault.endsWith('_UNCONFIGURED')) return [];
-    return [event('signer.token.key_left', 'error', { fault: outcome.fault, reason: outcome.message })];
-  }
-  const { tenant, session, attempt } = message;
-  const asked = { from, trace, tenant, session, attempt, request: body.value };
-  if (outcome.kind === 'failed') {
-    return [refusal(identity, asked, PartialRefusalCode[outcome.fault], outcome.message)];
-  }
-  const { scheme, message: signedMessage } = body.value;
-  const curve = scheme === Scheme.HSM_ED25519 ? 'ed25519' : 'secp256k1';
-  const partial =
-    outcome.kind === 'signed' ? hsmSignature(curve, outcome.signature, signedMessage, publicKey) : undefined;
-  if (partial !== undefined) return [partialReply(identity, asked, partial), signed(identity, asked)];
-  return [refusal(identity, asked, PartialRefusalCode.HSM_FAILED, 'what the token gave does not verify under its key')];
-}
-
-function partialReply(
-  { nodeId }: SignerIdentity,
-  asked: Asked,
-  partial: Uint8Array,
-  noncePoint: Uint8Array = noPoint,
-): NodeEffect {
-  const { attemptTag } = asked.request;
-  return send(asked, {
-    case: 'partialReply',
-    value: { nodeId, attemptTag, outcome: { case: 'partial', value: partial }, noncePoint },
-  });
-}
-
 /** Writes the pending records; the waiting effects follow once they are durable. */
 function flush(state: SignerState): NodeStep<SignerState> {
   if (state.pending.isEmpty) return { state, effects: [] };
@@ -371,45 +273,6 @@ function withoutPending(state: SignerState, { puts, deletes }: NodeWrite): Signe
   const written = [...puts.map(({ key }) => key), ...deletes];
   const stale = new Set([...state.stale, ...written.filter((key) => state.waiting.has(key))]);
   return { ...state, pending: new PendingNodeWrite(), stale };
-}
-
-/**
- * An archived wallet's key: the share and the record of its generation go in one write, and the answer after it. Without the
- * gateway's order it deletes nothing and does not answer: the coordinator cannot end a key by itself.
- */
-function deleteKey(
-  { nodeId, orderKey }: SignerIdentity,
-  state: SignerState,
-  { keySession, mac }: DeleteKey,
-  { from, trace, message: { tenant } }: NodeMessageInput,
-  self: Address,
-): NodeEffect[] {
-  const terms = { tenant, keyId: keySession };
-  if (!isRecordName(tenant, keySession) || !macHolds(orderKey, deletionDigest(terms), mac)) {
-    return [event('signer.deletion.unordered', 'warn', { from, tenant, key: keySession })];
-  }
-  const begins = state.pending.isEmpty;
-  const recordKey = keyRecordKey(tenant, keySession);
-  state.keys.evict(recordKey);
-  state.pending.delete(recordKey);
-  state.pending.delete(dkgRecordKey(tenant, keySession));
-  const body: WireBodyInit = { case: 'keyDeleted', value: { nodeId, keySession } };
-  state.pending.after([
-    { kind: 'send', to: from, message: { tenant, session: '', attempt: 0, body }, trace },
-    event('signer.key.deleted', 'info', { tenant, key: keySession }),
-    ...tokenCleared(from, trace, tenant, keySession),
-  ]);
-  return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
-}
-
-/** Also deletes the key at the token and the vendor, if any, on every curve. */
-function tokenCleared(from: Address, trace: Trace, tenant: string, keySession: string): NodeEffect[] {
-  const label = hsmLabel(tenant, keySession);
-  const body = { case: 'keyDeleted' as const, value: { keySession } };
-  const about = { from, trace, message: { tenant, session: '', attempt: 0, body } };
-  const request = { kind: 'destroy' as const, label };
-  const message = { kind: 'hsmAsked' as const, request, about };
-  return [hsmAddress, vendorAddress].map((to) => ({ kind: 'send', to, message }));
 }
 
 function writeRefused(state: SignerState, write: NodeWrite, refusal: Refusal<NodeRecord>): NodeStep<SignerState> {
@@ -438,30 +301,4 @@ function refuseAndBurn(
 ): NodeEffect[] {
   takeNonce(identity, state, asked.request);
   return [refusal(identity, asked, code, message)];
-}
-
-function refusal({ nodeId }: SignerIdentity, asked: Asked, code: PartialRefusalCode, message: string): NodeEffect {
-  const { attemptTag } = asked.request;
-  const outcome = { case: 'refusal' as const, value: { code, message } };
-  return send(asked, { case: 'partialReply', value: { nodeId, attemptTag, outcome } });
-}
-
-/** Not `reply`: a request may have waited for its key, so the present input may be another one. */
-function send({ from, trace, tenant, session, attempt }: Asked, body: WireBodyInit): NodeEffect {
-  return { kind: 'send', to: from, message: { tenant, session, attempt, body }, trace };
-}
-
-/** For checkers: the nonce of a signature, and its purpose. No nonce may appear twice. */
-function signed({ boot }: SignerIdentity, { tenant, session, attempt, request }: Asked): NodeEffect {
-  const { scheme, coordinatorBoot, nonceNumber } = request;
-  const nonce = Number(nonceNumber);
-  return event('signer.partial.signed', 'debug', { tenant, session, attempt, scheme, boot, coordinatorBoot, nonce });
-}
-
-function event(
-  type: string,
-  level: 'debug' | 'info' | 'warn' | 'error',
-  fields: Readonly<Record<string, string | number>>,
-): NodeEffect {
-  return { kind: 'emit', event: { type, level, fields } };
 }

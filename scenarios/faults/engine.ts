@@ -30,7 +30,8 @@ import type {
   ProcessName,
   WriteVerdict,
 } from './vocabulary/engine-contract.ts';
-import type { Fault, HsmFailure } from './vocabulary/fault.ts';
+import type { Fault } from './vocabulary/fault.ts';
+import type { HsmFailure } from './vocabulary/fault-parts.ts';
 import { isLie, isStoreKind } from './vocabulary/kinds.ts';
 import type { FaultEngineOptions } from './vocabulary/options.ts';
 import { processesOf } from './vocabulary/targets.ts';

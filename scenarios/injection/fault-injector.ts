@@ -19,11 +19,12 @@ import type {
   ReceiverBehaviour,
   VendorFaultConduct,
 } from '../faults/vocabulary/engine-contract.ts';
-import { type Fault, type FaultKind, simulatedOnly } from '../faults/vocabulary/fault.ts';
-import { isApiServerKind } from '../faults/vocabulary/kinds.ts';
+import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
+import { isApiServerKind, simulatedOnly } from '../faults/vocabulary/kinds.ts';
 import type { ApiProxyOptions } from './api-proxy-ports.ts';
 import { GrpcProxy } from './grpc-proxy.ts';
 import { HttpProxy } from './http-proxy.ts';
+import { InjectedClocks } from './injected-clocks.ts';
 import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl, StoredClocks } from './ports.ts';
 import { nowMs } from './real-time.ts';
@@ -72,18 +73,14 @@ export class FaultInjector {
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
   /** Processes, by fault. */
   readonly #targets = new Map<string, readonly string[]>();
-  /** By process, beside the offset of all: as faults of this run set them, and as an earlier run left them. */
-  readonly #skews = new Map<string, number>();
-  readonly #earlierSkews: Map<string, number>;
-  #clockOffsetMs: number;
+  readonly #clocks: InjectedClocks;
   #receiver: ReceiverBehaviour | null = null;
   #wake: NodeJS.Timeout | undefined;
   #wakeAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: FaultInjectorOptions) {
     this.#options = options;
-    this.#clockOffsetMs = options.clocks?.offsetMs ?? 0;
-    this.#earlierSkews = new Map(Object.entries(options.clocks?.ownMs ?? {}));
+    this.#clocks = new InjectedClocks(options.clocks);
     this.recorder = options.recorder ?? new FrameRecorder();
     const { engine } = options;
     this.#engine = engine;
@@ -152,23 +149,12 @@ export class FaultInjector {
   }
 
   get clockOffsetMs(): number {
-    return this.#clockOffsetMs;
+    return this.#clocks.offsetMs;
   }
 
   /** In all. */
   clockOffsetOf(process: string): number {
-    return this.#clockOffsetMs + this.#ownOffsetOf(process);
-  }
-
-  #ownOffsetOf(process: string): number {
-    return (this.#earlierSkews.get(process) ?? 0) + (this.#skews.get(process) ?? 0);
-  }
-
-  /** Before any process has the time: a death in between must not set it back. */
-  #storeClocks(): void {
-    const moved = [...new Set([...this.#earlierSkews.keys(), ...this.#skews.keys()])];
-    const ownMs = moved.map((process) => [process, this.#ownOffsetOf(process)] as const).filter(([, ms]) => ms !== 0);
-    this.#options.clocks?.store(this.#clockOffsetMs, Object.fromEntries(ownMs));
+    return this.#clocks.offsetOf(process);
   }
 
   isLinked(process: string): boolean {
@@ -238,8 +224,7 @@ export class FaultInjector {
 
   /** Of every process. Resolves when those that can hear have taken it over. */
   async setClock(offsetMs: number): Promise<void> {
-    this.#clockOffsetMs = offsetMs;
-    this.#storeClocks();
+    this.#clocks.set(offsetMs);
     const names = this.#options.processes.list().map(({ process }) => process);
     await Promise.all(
       names
@@ -251,8 +236,7 @@ export class FaultInjector {
 
   /** Clocks that jumped are right again. */
   async rightClocks(offsetMs = 0): Promise<void> {
-    this.#skews.clear();
-    this.#earlierSkews.clear();
+    this.#clocks.right();
     this.#engine.rightClocks();
     await this.setClock(offsetMs);
   }
@@ -358,15 +342,16 @@ export class FaultInjector {
       case 'deliver':
         this.#proxy.deliver(order.peer, order.direction, order.envelopes);
         return;
-      case 'clock':
+      case 'clock': {
         // Nodes that share a process share its clock: the last change counts, whichever of them it names.
-        for (const process of this.#together(order.process)) {
-          this.#skews.set(process, order.offsetMs);
+        const together = this.#together(order.process);
+        for (const process of together) {
           this.recorder.process(process, 'clock', `its clock is off by ${order.offsetMs} ms`);
         }
-        this.#storeClocks();
+        this.#clocks.skew(together, order.offsetMs);
         this.#later(processes.setClock(order.process, this.clockOffsetOf(order.process)));
         return;
+      }
       case 'redis':
         if (order.up) this.#resume('redis');
         else this.#pause('redis');

@@ -4,7 +4,7 @@
  */
 import type { ReadSessionsResponse } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import type { StepOf } from './format.ts';
-import { outcomeOf, outcomeText, type StepOutcome } from './outcome.ts';
+import { type CallEnd, outcomeOf, type StepOutcome } from './outcome.ts';
 import * as requests from './requests.ts';
 import type { DkgScenarioStep, SessionBook, SigningScenarioStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
@@ -24,11 +24,7 @@ type SessionStep =
       | 'preview_partial'
     >;
 
-/** The end of a step. `stuck`: its time is over, with what it waited for; `impossible`: this run cannot do it. */
-export type Ended =
-  | { readonly kind: 'answered'; readonly outcome: StepOutcome }
-  | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: StepOutcome }
-  | { readonly kind: 'impossible'; readonly why: string };
+type Ended = CallEnd<StepOutcome>;
 
 /** The pause of a client that insists, before it repeats a call. */
 const pauseMs = 100;
@@ -249,12 +245,6 @@ function whatHelps({ call, answer, failure }: StepOutcome): 'done' | 'repeat' | 
   if (isOfWallet && answer!.sessionState === 'BACKEND_FAILED') return 'repeat';
   if (answer!.resumable && answer!.sessionState === 'BACKEND_FAILED' && answer!.resumeToken !== '') return 'resume';
   return answer!.reasonCode === 'NODES_UNAVAILABLE' ? 'repeat' : 'done';
-}
-
-/** Text for the record and for causes. */
-export function endedText(ended: Ended): string {
-  if (ended.kind === 'answered') return outcomeText(ended.outcome);
-  return ended.kind === 'stuck' ? `stuck: ${outcomeText(ended.outcome)}` : ended.why;
 }
 
 /** The name of a call in scenario files. */

@@ -7,15 +7,11 @@ import { type CustodyCall, type CustodyStepOf, owner } from './custody-format.ts
 import { asTexts } from './custody-meaning.ts';
 import { type CustodyAnswer, type CustodyOutcome, isSuccess, mayRepeat, repeatAfterMs } from './custody-outcome.ts';
 import { operations } from './generated-operations.ts';
-import { failureOf } from './outcome.ts';
+import { type CallEnd, failureOf } from './outcome.ts';
 import { fieldOf, ReferenceMissing, resolved } from './references.ts';
 import type { ScenarioWorld } from './world.ts';
 
-/** The end of a step. `stuck`: its time is over, with what it waited for; `impossible`: this run cannot do it. */
-export type CustodyEnded =
-  | { readonly kind: 'answered'; readonly outcome: CustodyOutcome }
-  | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: CustodyOutcome }
-  | { readonly kind: 'impossible'; readonly why: string };
+type CustodyEnded = CallEnd<CustodyOutcome>;
 
 /** A call of the API, with every reference resolved. */
 interface Call {

@@ -4,7 +4,7 @@
  */
 import { type CustodyCall, type CustodyStep, isCustodyStep } from './custody-format.ts';
 import type { AnswerShape } from './custody-operation.ts';
-import { explain, oneOf, type Path, type SchemaFault } from './explain.ts';
+import { explain, oneOf, type Path, type ReportFault, type SchemaFault } from './explain.ts';
 import { operations } from './generated-operations.ts';
 import { referencesOf, unknownField } from './references.ts';
 
@@ -14,7 +14,6 @@ export interface PlacedCustodyStep {
   readonly client: string;
   readonly index: number;
 }
-type Report = (path: Path, message: string, remedy?: string) => void;
 
 /** The kind of resource that a step makes, for the steps that name it. */
 export type MadeKind = 'wallet' | 'intent' | 'webhook' | 'other';
@@ -27,7 +26,7 @@ export function madeBy(steps: readonly { readonly step: object }[]): ReadonlyMap
 }
 
 /** Every fault of these steps. `all`: every wallet API step of the scenario. */
-export function checkCustodySteps(all: readonly PlacedCustodyStep[], report: Report): void {
+export function checkCustodySteps(all: readonly PlacedCustodyStep[], report: ReportFault): void {
   const made = madeBy(all);
   const calls = new Map(all.flatMap((placed) => ('receiver' in placed.step ? [] : [[placed.step.step, placed]])));
   for (const placed of all) {
@@ -72,13 +71,13 @@ function precedes(
   { client, index }: PlacedCustodyStep,
   other: PlacedCustodyStep | undefined,
   path: Path,
-  report: Report,
+  report: ReportFault,
 ): void {
   if (other === undefined || other.client !== client || other.index < index) return;
   report(path, `${other.step.step} is used before it is made`, 'make it in an earlier step');
 }
 
-function checkApi(step: Extract<CustodyCall, { api: unknown }>, path: Path, report: Report): void {
+function checkApi(step: Extract<CustodyCall, { api: unknown }>, path: Path, report: ReportFault): void {
   const operation = operations[step.api];
   if (operation === undefined) return;
   const { params = {}, query, body, until } = step;
@@ -108,7 +107,7 @@ function checkAgainst(
   value: unknown,
   path: Path,
   name: string,
-  report: Report,
+  report: ReportFault,
 ): void {
   if (schema === undefined) {
     report(path, `${name} takes none`, 'leave it out');
@@ -131,7 +130,7 @@ function checkExpectation(
   step: CustodyCall,
   path: Path,
   calls: ReadonlyMap<string, PlacedCustodyStep>,
-  report: Report,
+  report: ReportFault,
 ): void {
   const { expect } = step;
   if (expect === undefined) return;
@@ -155,7 +154,7 @@ function refused({ http, code, issue }: NonNullable<CustodyCall['expect']>): boo
   return code !== undefined || issue !== undefined || (http !== undefined && http >= 300);
 }
 
-function fieldKnown(step: CustodyStep, field: readonly string[], path: Path, report: Report): void {
+function fieldKnown(step: CustodyStep, field: readonly string[], path: Path, report: ReportFault): void {
   const unknown = unknownField(shapeOf(step), field);
   if (unknown === undefined) return;
   report(path, `the answer of ${step.step} has no field ${unknown.name}`, oneOf(unknown.known, unknown.name));

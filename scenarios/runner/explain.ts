@@ -23,6 +23,7 @@ export interface ScenarioSchema {
 }
 
 export type Path = readonly (string | number)[];
+export type ReportFault = (path: Path, message: string, remedy?: string) => void;
 
 export interface SchemaFault {
   readonly path: Path;

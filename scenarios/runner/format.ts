@@ -8,7 +8,8 @@
 import Type, { type Static } from 'typebox';
 import { clustersMax } from '../../proto/limits.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
-import { Alteration, faultSchemas } from '../faults/vocabulary/fault.ts';
+import { faultSchemas } from '../faults/vocabulary/fault.ts';
+import { Alteration } from '../faults/vocabulary/fault-parts.ts';
 import { Closed, OneOf } from '../faults/vocabulary/schema-kit.ts';
 import { custodyExpectations, custodyStepSchemas, custodyWaits } from './custody-format.ts';
 import { grpcCodes, ownKeystores, walletTerms } from './terms.ts';

@@ -34,6 +34,12 @@ export interface StepAnswer {
   readonly pendingNodes?: readonly number[];
 }
 
+/** The end of a call step. `stuck`: its time is over, with what it waited for; `impossible`: this run cannot do it. */
+export type CallEnd<O> =
+  | { readonly kind: 'answered'; readonly outcome: O }
+  | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: O }
+  | { readonly kind: 'impossible'; readonly why: string };
+
 export interface StepOutcome {
   readonly call: CallName | WalletCallName;
   readonly answer?: StepAnswer;

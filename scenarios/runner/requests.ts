@@ -23,7 +23,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { sessionsPageMax } from '../../proto/limits.ts';
 import { altered } from '../faults/byzantine/altered.ts';
-import type { Alteration } from '../faults/vocabulary/fault.ts';
+import type { Alteration } from '../faults/vocabulary/fault-parts.ts';
 import type { StepOf } from './format.ts';
 import { type DkgScenarioStep, intentOf, type SessionBook, type SigningScenarioStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';

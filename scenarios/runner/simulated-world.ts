@@ -14,7 +14,7 @@ import { releasedVerifier } from '../../simulation/cluster/invariants/verifier.t
 import type { Checker } from '../../simulation/cluster/observation.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
-import type { LifetimesMs } from '../../simulation/model/lifetimes.ts';
+import type { LifetimesMs } from '../../simulation/model/session-lifetimes.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import { FaultError } from '../faults/vocabulary/options.ts';
 import type { CheckedScenario } from './format.ts';

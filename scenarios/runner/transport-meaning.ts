@@ -1,10 +1,8 @@
 /** Checks steps with `transport: grpc`: calls that gRPC lacks, and fields that only its calls have. */
 import type { CallStep } from './client.ts';
-import type { Path } from './explain.ts';
+import type { Path, ReportFault } from './explain.ts';
 
-type Report = (path: Path, message: string, remedy?: string) => void;
-
-export function checkTransport(step: CallStep, path: Path, report: Report): void {
+export function checkTransport(step: CallStep, path: Path, report: ReportFault): void {
   const { transport, deadline_ms: deadlineMs, expect } = step;
   if (transport === undefined) {
     const needs = [

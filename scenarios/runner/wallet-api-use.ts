@@ -2,7 +2,8 @@
  * Whether a scenario uses the wallet API. Simulated, such a scenario runs in the world of the whole product
  * (simulation/service/scenario/run.ts), any other in the world of the signing cluster only.
  */
-import { apiServerKinds, type Fault, type FaultKind } from '../faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
+import { apiServerKinds } from '../faults/vocabulary/kinds.ts';
 import { isGateway, isWorker, targetsOf } from '../faults/vocabulary/targets.ts';
 import { isCustodyStep } from './custody-format.ts';
 import type { CheckedScenario, ScenarioStep } from './format.ts';

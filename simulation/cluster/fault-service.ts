@@ -16,7 +16,8 @@ import type {
   ProcessName,
   WriteVerdict,
 } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Fault, FaultKind, HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault-parts.ts';
 import type { Task, VirtualTime } from './virtual-time.ts';
 
 /** Orders that the world performs; the others are for reports. */

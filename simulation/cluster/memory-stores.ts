@@ -12,7 +12,7 @@ import {
   sessionKey,
 } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
-import { changeOf, endingOf, openingOf } from '../../coordinator/store/public.ts';
+import { changeOf, endingOf, openingOf } from '../../coordinator/store/layout.ts';
 import type { Store, WriteOutcome } from '../../core/actors/contract.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';

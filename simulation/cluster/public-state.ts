@@ -6,11 +6,11 @@
  * one changes.
  */
 
-import { boxCount, type DkgCeremonyState as DkgSessionState } from '../../coordinator/dkg/public.ts';
+import { boxCount, type DkgCeremonyState as DkgSessionState } from '../../coordinator/dkg/state.ts';
 import { askedOf, type SigningState, attemptOf as signingAttemptOf } from '../../coordinator/signing/public.ts';
 import type { Address } from '../../core/actors/contract.ts';
 import { attemptOf, type DkgState } from '../../nodes/dkg/state.ts';
-import type { SignerState } from '../../nodes/signer/signer-actor.ts';
+import type { SignerState } from '../../nodes/signer/signer-state.ts';
 import type { VendorOrderActorState } from '../../nodes/vendor/order-actor.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

@@ -5,7 +5,7 @@
 
 import type { RandomSource } from '../../core/crypto/bytes.ts';
 import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../../nodes/records/hsm-port.ts';
-import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { HsmFailure } from '../../scenarios/faults/vocabulary/fault-parts.ts';
 import { HeldKeys } from '../../wallets/providers/vendor/public.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -7,23 +7,23 @@ import type { Identities } from '../cluster/identities.ts';
 import { untilRolledBack } from '../cluster/invariants/rollbacks.ts';
 import type { Checker } from '../cluster/observation.ts';
 import { worldBeganMs } from '../cluster/virtual-time.ts';
-import { answersAsModelled } from './answers.ts';
 import { closingsAsked } from './closings.ts';
 import { statusTold } from './cluster-status.ts';
 import { dkgFailures } from './dkg-failures.ts';
 import { eventsAsModelled } from './events.ts';
 import { faultsAsArmed } from './fault-effects.ts';
 import { History } from './history.ts';
-import { type LifetimesMs, lifetimes } from './lifetimes.ts';
 import { answeredInTime } from './liveness.ts';
+import { answersAsModelled } from './modelled-answers.ts';
 import { nodeRecords } from './node-records.ts';
-import { requestsFollowed } from './node-requests.ts';
-import { honestNodes } from './nodes.ts';
+import { RequestsFollowed } from './node-requests.ts';
+import { HonestNodes } from './nodes.ts';
 import { promptAnswers } from './prompt-answers.ts';
 import { recordRules } from './record-rules.ts';
 import { Refusals } from './refusals.ts';
 import { requestsAsRecorded } from './requests.ts';
 import { sandboxAnswers } from './sandbox-answers.ts';
+import { type LifetimesMs, lifetimes } from './session-lifetimes.ts';
 import { sessionReads } from './session-reads.ts';
 import { suspicionsAsModelled } from './suspicions.ts';
 import { transcriptsAsDealt } from './transcripts.ts';
@@ -78,7 +78,7 @@ export function modelCheckers(options: ModelOptions): Checker[] {
     transcriptsAsDealt(() => options.identities().roster),
   ].map((checker) => untilRolledBack(checker, 'node', 'coordinator'));
   // What a node does follows from its own store and the requests to it.
-  const ofNodes = [honestNodes(), nodeRecords(), requestsFollowed(options.nodesTotal)];
+  const ofNodes = [new HonestNodes(), nodeRecords(), new RequestsFollowed(options.nodesTotal)];
   compared.push(faultsAsArmed(), ...ofNodes.map((checker) => untilRolledBack(checker, 'node')));
   return compared;
 }

@@ -4,12 +4,8 @@
  */
 
 import type { WireEnvelope } from '../../proto/wire.ts';
-import {
-  byzantineKinds,
-  coordinatorKinds,
-  type Fault,
-  type FaultKind,
-} from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../scenarios/faults/vocabulary/kinds.ts';
 
 /** A frame as faults name it: between the coordinator and `peer`; `out`: it leaves the peer. */
 export interface Passing {

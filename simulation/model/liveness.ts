@@ -5,7 +5,7 @@
  */
 import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn } from '../cluster/invariants/answers.ts';
+import { proofIn } from '../cluster/invariants/answer-parts.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 import { isPresent, Troubles } from './troubles.ts';
 

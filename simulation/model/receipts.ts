@@ -8,7 +8,7 @@ import {
   ReceiptState,
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { signatureIn } from '../cluster/invariants/answers.ts';
+import { signatureIn } from '../cluster/invariants/answer-parts.ts';
 import { hexOf, isSigning } from '../cluster/invariants/sessions.ts';
 import { isPaused, type Promised } from './answer-facts.ts';
 import { holdersOf } from './history.ts';

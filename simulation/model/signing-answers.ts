@@ -7,7 +7,7 @@ import {
   type ResumeSessionRequest,
   type SignatureShareRequest,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { signatureIn } from '../cluster/invariants/answers.ts';
+import { signatureIn } from '../cluster/invariants/answer-parts.ts';
 import { hexOf, isSigning, type SigningSessionRecord, stateName } from '../cluster/invariants/sessions.ts';
 import { type AnsweredCall, type AnswerFacts, isHidden, isOpen, isPaused, notFound } from './answer-facts.ts';
 import { type History, holdersOf } from './history.ts';

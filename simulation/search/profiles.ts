@@ -10,7 +10,8 @@
  *
  * Runs of wallets have all but `malformed`, with draws of their own (simulation/search/wallets/profiles.ts).
  */
-import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../scenarios/faults/vocabulary/kinds.ts';
 import type { Draw } from '../cluster/draw.ts';
 
 export const profiles = ['calm', 'stormy', 'hostile', 'malformed'] as const;

@@ -1,6 +1,6 @@
 /** The coordinator's sessions in the Redis of the world, beside the control plane's data. */
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import { type SessionStoreOptions, sessionStore } from '../../coordinator/store/session-store.ts';
+import { SessionStore, type SessionStoreOptions } from '../../coordinator/store/session-store.ts';
 import type { CalledStore } from '../cluster/store-side.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { MemoryRedis } from '../redis/memory-redis.ts';
@@ -13,7 +13,7 @@ export function sessionSide(
   fence: number,
   of: Pick<SessionStoreOptions, 'clusterId' | 'cluster' | 'clock' | 'resumeKey' | 'elapsedMs'>,
 ): CalledStore<CoordinatorWrite, CoordinatorRecord> {
-  const store = sessionStore(memory.client(), fence, {
+  const store = new SessionStore(memory.client(), fence, {
     ...of,
     onTampered: (key) => loop.failed(new Error(`what Redis has at ${key} is not as a coordinator wrote it`)),
     // The conflict reports it; the world ends a simulated coordinator that is fenced.

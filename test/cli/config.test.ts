@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../cli/common/failure.ts';
-import {
-  clientDealersAllowed,
-  type Environment,
-  faultsOn,
-  loadSettings,
-  required,
-  type Variable,
-  variables,
-} from '../../cli/settings/config.ts';
+import { clientDealersAllowed, type Environment, faultsOn, loadSettings, required } from '../../cli/settings/config.ts';
+import { type Variable, variables } from '../../cli/settings/variables.ts';
 import { loadLimitDefaults } from '../../gateway/limits/load-control.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { providerTimeoutDefaultMs } from '../../wallets/providers/deadlines.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { takeLock } from '../../cli/common/lock.ts';
 import { checkPortFree } from '../../cli/common/ports.ts';
-import { identify, isRunning, signal, writeRecord } from '../../cli/common/process-identity.ts';
+import { identify, isRunning, signal, writeRecord } from '../../cli/common/process-records.ts';
 import { endLeftovers } from '../../cli/up/leftovers.ts';
 import { isAlive } from '../support/alive.ts';
 import { until } from '../support/until.ts';

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Diagram, rowsOf } from '../../cli/demo/diagram.ts';
+import { isThorough } from '../support/thorough.ts';
 
 const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
 
@@ -27,7 +28,7 @@ describe('the diagram', () => {
 });
 
 describe('signmesh demo', () => {
-  test('makes two keys and two signatures that an independent library verifies', async () => {
+  test.runIf(isThorough)('makes two keys and two signatures that an independent library verifies', async () => {
     // Its nodes share a process, which starts in half the time.
     const env = { ...process.env, SIGNMESH_NODES_PER_PROCESS: '5' };
     const { stdout } = await promisify(execFile)(process.execPath, [command, 'demo'], { env });

@@ -1,4 +1,4 @@
-/** `signmesh listen` and `signmesh trigger` against a real cluster: what one makes happen the other shows. */
+/** `signmesh listen` and `signmesh trigger` against an embedded service: what one makes happen the other shows. */
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -6,21 +6,28 @@ import { recipes, triggerTypes, untriggered } from '../../cli/events/recipes.ts'
 import { type ServiceTarget, targetOf } from '../../cli/events/target.ts';
 import { type ListenOptions, listen, run as runListen } from '../../cli/listen.ts';
 import { run as runTrigger, trigger } from '../../cli/trigger.ts';
+import { type Running, startService } from '../simulation/embedded/support/service.ts';
 import { RestClient } from '../support/rest.ts';
-import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 import { type Receiver, startReceiver } from '../wallets/delivery/deliveries/support/receiver.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
-let cluster: BorrowedCluster;
+let running: Running;
 let target: ServiceTarget;
 let api: RestClient;
 beforeAll(async () => {
-  cluster = await borrowCluster('together');
-  target = targetOf({ dataDir: cluster.dataDir }, {});
+  running = await startService();
+  const { token, approverToken, service } = running;
+  target = { url: `http://${service.httpAddress}`, grpc: undefined, token, approverToken };
   api = new RestClient(target.url, target.token);
-}, borrowWithinMs);
-afterAll(() => cluster?.stop());
+});
+afterAll(() => running?.service.stop());
+
+/** With the place of the service, unless they name another. */
+function words(args: readonly string[]): string[] {
+  const place = { '--url': target.url, '--token': target.token };
+  return [...args, ...Object.entries(place).flatMap((option) => (args.includes(option[0]) ? [] : option))];
+}
 
 interface Listening {
   readonly lines: string[];
@@ -87,7 +94,7 @@ describe('trigger', () => {
     [['wallet.created', '--url', 'localhost'], 2, '--url must begin with'],
     [['wallet.created', '--what'], 2, "unknown option '--what'"],
   ])('of %j says what is wrong', async (args, exitCode, text) => {
-    const failed = runTrigger([...args, '--data-dir', cluster.dataDir]);
+    const failed = runTrigger(words(args));
     await expect(failed).rejects.toMatchObject({ name: 'Failure', exitCode, message: expect.stringContaining(text) });
   });
 
@@ -176,10 +183,11 @@ describe('listen', () => {
     const { lines, notes } = await listening({ json: true });
     await connect('before');
     await until(() => lines.length > 0, 'the first');
-    cluster.kill('gateway');
+    // Its answer may die with the gateway.
+    await running.call('POST', '/v1/sandbox/nodes/gateway/crash', { restart_after_ms: 500 }).catch(() => undefined);
+    await until(() => notes.some((note) => note.includes('connecting again')), 'the break');
     await until(async () => (await connect('after')).id, 'the gateway to be back', 100);
     await until(() => lines.some((line) => line.includes('"name":"after"')), 'what happened behind the break');
-    expect(notes.some((note) => note.includes('connecting again'))).toBe(true);
     const sequences = lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence);
     expect(sequences).toEqual(sequences.map((_, index) => sequences[0]! + index));
   });
@@ -201,7 +209,7 @@ describe('listen', () => {
   ])('with %j says what is wrong', async (args, exitCode, text) => {
     const silent = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {
-      const failed = runListen([...args, '--data-dir', cluster.dataDir]);
+      const failed = runListen(words(args));
       await expect(failed).rejects.toMatchObject({ name: 'Failure', exitCode, message: expect.stringContaining(text) });
     } finally {
       silent.mockRestore();

@@ -8,7 +8,8 @@ import { exposureWarning } from '../../cli/cluster-files/exposed-files.ts';
 import { ensureSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { startWarnings } from '../../cli/cluster-files/start-warnings.ts';
 import { initialise } from '../../cli/init.ts';
-import { loadSettings, type Role, type Settings } from '../../cli/settings/config.ts';
+import { loadSettings, type Settings } from '../../cli/settings/config.ts';
+import type { Role } from '../../cli/settings/variables.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 let folder = '';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readRecord } from '../../cli/common/process-identity.ts';
+import { readRecord } from '../../cli/common/process-records.ts';
 import type { ReadyLine } from '../../clients/testing/ready-line.ts';
 import { UpProcess } from '../../clients/testing/up-process.ts';
 import { httpApi } from '../support/client.ts';
@@ -70,9 +70,12 @@ describe('a port that another program takes', () => {
     expect((await fetch(`${ready.http}/v1/health`)).status).toBe(200);
   }
 
-  test('while the coordinator is down: it moves, and nodes and gateway find it through its proxy', async () => {
-    await losesCoordinator(await start({ SIGNMESH_FAULTS: 'on' }));
-  });
+  test.runIf(isThorough)(
+    'while the coordinator is down: it moves, and nodes and gateway find it through its proxy',
+    async () => {
+      await losesCoordinator(await start({ SIGNMESH_FAULTS: 'on' }));
+    },
+  );
 
   async function losesRedis({ ready, up, pid, redisPort }: Awaited<ReturnType<typeof start>>) {
     const before = redisPort();
@@ -106,16 +109,20 @@ describe('a port that another program takes', () => {
     expect(performance.now() - beganMs).toBeGreaterThan(2_000);
   });
 
-  test('that a process finds taken at the start, after the check of the others: up ends with one line', async () => {
-    const holder = await take(0);
-    const { port } = holder.address() as AddressInfo;
-    const environment = { ...small, SIGNMESH_METRICS_PORT: String(port) };
-    const up = new UpProcess({ dataDir: temporaryFolder() }, { environment });
-    expect(await up.exited).toBe(1);
-    expect(up.output.trim().split('\n').at(-1)).toMatch(
-      new RegExp(`^signmesh: 127\\.0\\.0\\.1:${port} \\(metrics\\) is taken by .+\\. Set SIGNMESH_METRICS_PORT`),
-    );
-  });
+  // Of single roles: usage.test.ts.
+  test.runIf(isThorough)(
+    'that a process finds taken at the start, after the check of the others: up ends with one line',
+    async () => {
+      const holder = await take(0);
+      const { port } = holder.address() as AddressInfo;
+      const environment = { ...small, SIGNMESH_METRICS_PORT: String(port) };
+      const up = new UpProcess({ dataDir: temporaryFolder() }, { environment });
+      expect(await up.exited).toBe(1);
+      expect(up.output.trim().split('\n').at(-1)).toMatch(
+        new RegExp(`^signmesh: 127\\.0\\.0\\.1:${port} \\(metrics\\) is taken by .+\\. Set SIGNMESH_METRICS_PORT`),
+      );
+    },
+  );
 
   test.runIf(isThorough)('40 whole clusters side by side start, restart and sign', { timeout: 1_200_000 }, async () => {
     const clusters = await Promise.all(

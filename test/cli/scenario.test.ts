@@ -106,9 +106,12 @@ describe('signmesh scenario run', () => {
   test('writes a page a run into a folder', async () => {
     const out = join(folder, 'pages');
     await run(['run', '--crypto', 'model', '--report', `html=${out}`, passes, fails]);
-    expect(readdirSync(out).sort()).toEqual(['fails.html', 'passes.html']);
+    expect(readdirSync(out).sort()).toEqual(['fails.html', 'index.html', 'passes.html']);
+    const index = readFileSync(join(out, 'index.html'), 'utf8');
+    expect(index).toContain('1 of 2 scenarios passed');
+    expect(index.indexOf('href="fails.html"')).toBeLessThan(index.indexOf('href="passes.html"'));
     await run(['run', '--crypto', 'model', '--report', `html=${out}`, passes, passes]);
-    expect(readdirSync(out).sort()).toEqual(['fails.html', 'passes-2.html', 'passes.html']);
+    expect(readdirSync(out).sort()).toEqual(['fails.html', 'index.html', 'passes-2.html', 'passes.html']);
   });
 
   test('says in one line why no scenario can run at an address', async () => {

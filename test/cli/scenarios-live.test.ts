@@ -1,6 +1,7 @@
 /**
  * Scenarios against real processes: one sandbox for all of them, one after the other. Every scenario that can be live has
- * the verdict that it has in the simulated world.
+ * the verdict that it has in the simulated world: all in a thorough run, one of the signing API and one of the wallet API in
+ * `npm test`, which simulates all.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,6 @@ import { type LiveProcess, startLiveProcess, testVariables } from '../../clients
 import { SandboxApi } from '../../clients/testing/sandbox-api.ts';
 import { loadScenario } from '../../scenarios/runner/load.ts';
 import { runSimulated } from '../../scenarios/runner/simulated-world.ts';
-import { usesWalletApi } from '../../scenarios/runner/wallet-api-use.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { grpcApi } from '../support/client.ts';
 import { isThorough } from '../support/thorough.ts';
@@ -27,23 +27,12 @@ const scenarios = readdirSync(folder)
   .map((file) => loadScenario(readFileSync(join(folder, file), 'utf8'), { file }));
 /** Those of several clusters run in test/integration/clusters.test.ts. */
 const live = scenarios.filter(({ worlds, cluster }) => worlds.includes('live') && cluster.clusters === undefined);
-/** They wait for a vendor that is slow or gone: live in a thorough run alone, simulated always. */
-const waiting = ['vendor-callbacks-astray', 'vendor-lies', 'vendor-slow-crashes', 'vendor-unavailable'];
-/**
- * They restart every process: live in a thorough run alone. In `npm test` sandbox-control-live.test.ts and test/survival/ kill
- * live nodes, with their stores and together.
- */
-const restarting = ['all-nodes-restart-at-once', 'node-loses-its-store'];
-const omitted = [...waiting, ...restarting];
-/** Of those that use the wallet API, a few; the others in a thorough run, and simulated always. */
-const walletTried = ['transfer-with-approval', 'webhook-receiver-fails', 'webhook-gone'];
-/** Of the others every tenth; the rest likewise. */
-const tried = live.filter((one, index) => {
+const usual = ['crash-before-partial', 'transfer-with-approval'];
+const tried = live.filter((one) => {
   // The sandbox of this file has five nodes, one gateway and one worker, and no rate limits.
   if (one.cluster.nodes !== 5) return false;
   if ((one.cluster.gateways ?? 1) > 1 || (one.cluster.workers ?? 1) > 1 || one.cluster.rate_limits) return false;
-  if (isThorough) return true;
-  return usesWalletApi(one) ? walletTried.includes(one.scenario) : index % 10 === 0 && !omitted.includes(one.scenario);
+  return isThorough || usual.includes(one.scenario);
 });
 
 let sandbox: LiveProcess;
@@ -61,6 +50,7 @@ afterAll(() => sandbox?.stop());
 
 test('nearly all scenarios can be live', () => {
   expect(live.length).toBeGreaterThanOrEqual(30);
+  expect(tried.map(({ scenario }) => scenario)).toEqual(expect.arrayContaining(usual));
   for (const { worlds, about } of scenarios) if (!worlds.includes('live')) expect(about).toMatch(/simulated\s+alone/i);
 });
 
@@ -92,7 +82,7 @@ describe('API faults for signmesh/client', () => {
 
   const intents = () => client.intents.list(walletId).toArray();
 
-  test.each(['answer_lost', 'answer_cut'] as const)(
+  test.each(isThorough ? (['answer_lost', 'answer_cut'] as const) : (['answer_lost'] as const))(
     'after %s a transfer is sent again, and is one transfer',
     async (fault) => {
       const before = (await intents()).length;
@@ -104,20 +94,23 @@ describe('API faults for signmesh/client', () => {
     },
   );
 
-  test('a call that may not be repeated fails, and says that its effect is unknown', async () => {
+  test.runIf(isThorough)('a call that may not be repeated fails, and says that its effect is unknown', async () => {
     await client.sandbox.createFault({ fault: 'answer_lost', route: 'PATCH /v1/wallets/:id' });
     const error = await client.wallets.update(walletId, { name: 'renamed' }).catch((reason) => reason);
     expect(error).toMatchObject({ code: 'connection_failed', effect: 'unknown', attempts: 1 });
     expect((await client.wallets.get(walletId)).name).toBe('renamed');
   });
 
-  test('pages that are cut and refused are asked for again: no item is lost or given twice', async () => {
-    const ids = (await intents()).map(({ id }) => id);
-    await client.sandbox.createFault({ fault: 'answer_cut', route: `GET ${route.slice(5)}`, count: 1 });
-    await client.sandbox.createFault({ fault: 'answer_status', status: 503, retry_after_s: 0, count: 2 });
-    const read = await client.intents.list(walletId, { limit: 1 }).toArray();
-    expect(read.map(({ id }) => id)).toEqual(ids);
-  });
+  test.runIf(isThorough)(
+    'pages that are cut and refused are asked for again: no item is lost or given twice',
+    async () => {
+      const ids = (await intents()).map(({ id }) => id);
+      await client.sandbox.createFault({ fault: 'answer_cut', route: `GET ${route.slice(5)}`, count: 1 });
+      await client.sandbox.createFault({ fault: 'answer_status', status: 503, retry_after_s: 0, count: 2 });
+      const read = await client.intents.list(walletId, { limit: 1 }).toArray();
+      expect(read.map(({ id }) => id)).toEqual(ids);
+    },
+  );
 
   test('a gRPC call that is refused is UNAVAILABLE, and others are not touched', async () => {
     const grpc = grpcApi(sandbox.ready.grpc, sandbox.ready.token);
@@ -177,7 +170,8 @@ test('signmesh scenario run --live URL runs on a sandbox that is there', async (
   }
 });
 
-test('Ctrl-C in a live run ends its cluster, and leaves no data behind', async () => {
+// Of `up` itself: start-signals.test.ts.
+test.runIf(isThorough)('Ctrl-C in a live run ends its cluster, and leaves no data behind', async () => {
   const out = mkdtempSync(join(tmpdir(), 'signmesh-live-'));
   const path = join(out, 'waits.yaml');
   writeFileSync(path, 'scenario: waits\nabout: a\nsteps: [{ step: w, wait: { ms: 600000, within_ms: 600000 } }]');

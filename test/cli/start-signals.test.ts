@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { exitCodes } from '../../cli/common/failure.ts';
-import { readRecord } from '../../cli/common/process-identity.ts';
+import { readRecord } from '../../cli/common/process-records.ts';
 import { processRecords } from '../../cli/start/running.ts';
 import { UpProcess, upCommand } from '../../clients/testing/up-process.ts';
 import { isAlive } from '../support/alive.ts';
@@ -40,12 +40,12 @@ test('embedded, 100 nodes that make keys stop at the first signal; a start says 
 
 // After each step the next one runs. What runs after `processes` runs after `cluster`, too.
 const steps = [
+  ['cluster', 'SIGTERM'],
   ['identities', 'SIGTERM'],
   ['redis', 'SIGINT'],
-  ['cluster', 'SIGTERM'],
   ['processes', 'SIGINT'],
 ] as const;
-test.each(steps.slice(0, runs(3, steps.length)))(
+test.each(steps.slice(0, runs(1, steps.length)))(
   'a cluster stops at a signal right after the step "%s"',
   async (step, signal) => {
     await interrupted(new RegExp(`^✓ ${step} `, 'm'), signal, '--nodes', '2', '--nodes-per-process', '2');

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isStopped } from '../../cli/common/process-identity.ts';
+import { isStopped } from '../../cli/common/process-records.ts';
 import { watchman } from '../../cli/up/paused-process-guard.ts';
 import { type BackOff, type ChildSpec, SupervisedChild } from '../../cli/up/supervisor.ts';
 import { isAlive } from '../support/alive.ts';

@@ -1,10 +1,12 @@
 /** The service that a command calls, and the token that it sends there: the sandbox's own stays on this host. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type TargetFlags, targetOf } from '../../cli/events/target.ts';
+import { keptSecret } from '../../cli/listen.ts';
 import { runLive } from '../../cli/scenario/live.ts';
+import { temporaryFolder } from './support/temporary.ts';
 
 const token = 'svc_sk_test_ofThisSandbox';
 const http = 'http://192.0.2.1:8080';
@@ -66,4 +68,15 @@ test('a token of the command line goes where the command line says, without that
 
 test.each(['localhost', 'http://', 'http://a b'])('%j is no address', (url) => {
   expect(() => target({ url })).toThrow('--url must begin with http:// or https://, and name a host.');
+});
+
+test('the secret that signs forwarded events stays that of its data directory', () => {
+  const place = temporaryFolder();
+  const first = keptSecret({ dataDir: place });
+  expect(keptSecret({ dataDir: place })).toBe(first);
+  expect(keptSecret({ dataDir: temporaryFolder() })).not.toBe(first);
+  expect(keptSecret({ dataDir: place, url: http, token })).not.toBe(first);
+  expect(statSync(join(place, 'listen.secret')).mode & 0o777).toBe(0o600);
+  writeFileSync(join(place, 'listen.secret'), 'whsec_');
+  expect(keptSecret({ dataDir: place })).toMatch(/^whsec_.{44}$/);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
-import { identify, writeRecord } from '../../cli/common/process-identity.ts';
+import { identify, writeRecord } from '../../cli/common/process-records.ts';
 import { redisUrlFor } from '../../cli/redis/redis-address.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
 import { lockFile, readyFile } from '../../cli/start/running.ts';

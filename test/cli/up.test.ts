@@ -6,13 +6,14 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
+import { isRunning, readRecord } from '../../cli/common/process-records.ts';
 import { signingLines, walletLines } from '../../cli/start/banner.ts';
 import { lockFile, readReady } from '../../cli/start/running.ts';
 import type { ReadyLine } from '../../clients/testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../clients/testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';
 import { RestClient } from '../support/rest.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
@@ -22,6 +23,10 @@ const together = { SIGNMESH_NODES_PER_PROCESS: '5' };
 
 const program = 'cli/signmesh.mjs';
 const built = 'dist/cli/main.js';
+
+interface Status {
+  readonly processes: readonly { readonly process: string; readonly pid: number; readonly running: boolean }[];
+}
 
 interface ShareAnswer {
   readonly signing_session_id: string;
@@ -174,38 +179,15 @@ describe.sequential('signmesh up', () => {
     expect(up.output).not.toMatch(/^gateway: .*\/v1\/health/m);
   });
 
-  test('it stops by itself when the process that started it has ended', async () => {
-    up.child.kill('SIGKILL');
-    await allGone(ready.pids);
-    expect(isAlive(ready.pids.up!)).toBe(false);
-  });
-
-  test('detached it outlives the command that started it; status, logs and stop find it', async () => {
-    const started = signmesh('up', '--detach');
-    expect(started).toMatchObject({ status: 0, stderr: expect.stringMatching(/✓ keys/) });
-    expect(started.stdout).toContain('signmesh.mjs stop" stops it');
-    // The next start has the same keys, and the signature from before.
-    for (const key of ready.keys) expect(started.stdout).toContain(key.public_key);
-    // On free ports again, so at another address.
-    ready = readReady(place.dataDir)! as ReadyLine;
-    expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+  test('status and logs find it', async () => {
     const said = signmesh('status', '--json');
-    const status = JSON.parse(said.stdout) as { processes: { process: string; pid: number; running: boolean }[] };
+    const status = JSON.parse(said.stdout) as Status;
     expect([said.status, status]).toMatchObject([0, { state: 'ready', health: { status: 'ok', nodes_ready: 5 } }]);
-    const names = ['coordinator', 'gateway', 'nodes-1-5', 'redis', 'up', 'worker'];
-    expect(status.processes.map(({ process }) => process).sort()).toEqual(names);
+    expect(status.processes.map(({ process }) => process).sort()).toEqual(Object.keys(ready.pids).sort());
     expect(status.processes.every(({ running }) => running)).toBe(true);
     expect(signmesh('status').stdout).toMatch(/^ok, 5 of 5 nodes joined$/m);
-    expect(signmesh('up', '--detach')).toMatchObject({
-      status: 1,
-      stderr: expect.stringMatching(/^signmesh: .*is in use by/),
-    });
     expect(signmesh('logs', 'node/1', '--lines', '500').stdout).toMatch(/ {2}node-1 {2}/);
-    expect(signmesh('logs', 'gateway', '--lines', '500').stdout).toMatch(/^\S+Z {2}gateway {2}gateway listens /m);
-    expect(signmesh('logs', 'gatway')).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('Logs exist of'),
-    });
+    expect(signmesh('logs', 'gatway')).toMatchObject({ status: 2, stderr: expect.stringContaining('Logs exist of') });
     const followed = spawn(process.execPath, [built, 'logs', '-f', '--raw', '--lines', '0'], {
       cwd: root,
       env: environmentOf(place),
@@ -218,10 +200,46 @@ describe.sequential('signmesh up', () => {
     }, 'a new line of the log');
     followed.kill('SIGTERM');
     expect(await new Promise((resolve) => followed.once('exit', resolve))).toBe(0);
+  });
+
+  test('it stops by itself when the process that started it has ended', async () => {
+    up.child.kill('SIGKILL');
+    await allGone(ready.pids);
+    expect(isAlive(ready.pids.up!)).toBe(false);
+  });
+
+  test('embedded and detached it outlives the command that started it; stop ends it', async () => {
+    const env = environmentOf({ dataDir: temporaryFolder() });
+    const there = (...words: string[]) =>
+      spawnSync(process.execPath, [built, ...words], { cwd: root, env, encoding: 'utf8' });
+    const started = there('up', '--embedded', '--detach', '--json');
+    expect(started).toMatchObject({ status: 0, stdout: expect.stringContaining('"event":"ready"') });
+    const { processes } = JSON.parse(there('status', '--json').stdout) as Status;
+    expect(processes.map(({ running }) => running)).toEqual([true]);
+    expect(there('stop')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^All processes have stopped/) });
+    await allGone(Object.fromEntries(processes.map(({ process, pid }) => [process, pid])));
+    expect(there('stop')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^No cluster runs/) });
+    expect(there('status')).toMatchObject({ status: 1, stdout: expect.stringMatching(/^No cluster runs/) });
+  });
+
+  test.runIf(isThorough)('detached it starts again with its keys and its signatures, and stop ends it', async () => {
+    const started = signmesh('up', '--detach');
+    expect(started).toMatchObject({ status: 0, stderr: expect.stringMatching(/✓ keys/) });
+    expect(started.stdout).toContain('signmesh.mjs stop" stops it');
+    for (const key of ready.keys) expect(started.stdout).toContain(key.public_key);
+    // On free ports again, so at another address.
+    ready = readReady(place.dataDir)! as ReadyLine;
+    expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+    const status = JSON.parse(signmesh('status', '--json').stdout) as Status;
+    const names = ['coordinator', 'gateway', 'nodes-1-5', 'redis', 'up', 'worker'];
+    expect(status.processes.map(({ process }) => process).sort()).toEqual(names);
+    expect(signmesh('up', '--detach')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^signmesh: .*is in use by/),
+    });
+    expect(signmesh('logs', 'gateway', '--lines', '500').stdout).toMatch(/^\S+Z {2}gateway {2}gateway listens /m);
     expect(signmesh('stop')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^All processes have stopped/) });
     await allGone(Object.fromEntries(status.processes.map(({ process, pid }) => [process, pid])));
-    expect(signmesh('stop')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^No cluster runs/) });
-    expect(signmesh('status')).toMatchObject({ status: 1, stdout: expect.stringMatching(/^No cluster runs/) });
   });
 
   test('detached it ends with the command that started it, as long as it is not ready', async () => {

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCommandLine } from '../../cli/command-line.ts';
 import { Failure } from '../../cli/common/failure.ts';
 import { startRedis } from '../support/redis.ts';
+import { runs } from '../support/thorough.ts';
 import { temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
 
@@ -126,7 +127,7 @@ describe('the command line', () => {
     );
   });
 
-  test.each([
+  const roles = [
     [
       'coordinator',
       { SIGNMESH_COORDINATOR_PORT: 'taken' },
@@ -137,28 +138,32 @@ describe('the command line', () => {
       { SIGNMESH_HTTP_PORT: 'taken', SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:1' },
       /^signmesh: 127\.0\.0\.1:\d+ \(REST\) is taken by [^.]+\. Set SIGNMESH_HTTP_PORT to another one\.$/m,
     ],
-  ])('a %s whose port is taken says so, without a stack', async (role, settings, line) => {
-    const holder = createServer();
-    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
-    const { port } = holder.address() as AddressInfo;
-    const redis = await startRedis();
-    onTestFinished(async () => {
-      holder.close();
-      await redis.stop();
-    });
-    const dataDir = temporaryFolder();
-    expect(signmesh(['init', '--data-dir', dataDir]).status).toBe(0);
-    const { status, stderr } = signmesh([role], {
-      SIGNMESH_DATA_DIR: dataDir,
-      REDIS_URL: redis.url,
-      ...Object.fromEntries(
-        Object.entries(settings).map(([name, value]) => [name, value.replace('taken', String(port))]),
-      ),
-    });
-    expect(status).toBe(1);
-    expect(stderr).toMatch(line);
-    expect(stderr).not.toContain('    at ');
-  });
+  ] as const;
+  test.each(roles.slice(0, runs(1, roles.length)))(
+    'a %s whose port is taken says so, without a stack',
+    async (role, settings, line) => {
+      const holder = createServer();
+      await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+      const { port } = holder.address() as AddressInfo;
+      const redis = await startRedis();
+      onTestFinished(async () => {
+        holder.close();
+        await redis.stop();
+      });
+      const dataDir = temporaryFolder();
+      expect(signmesh(['init', '--data-dir', dataDir]).status).toBe(0);
+      const { status, stderr } = signmesh([role], {
+        SIGNMESH_DATA_DIR: dataDir,
+        REDIS_URL: redis.url,
+        ...Object.fromEntries(
+          Object.entries(settings).map(([name, value]) => [name, value.replace('taken', String(port))]),
+        ),
+      });
+      expect(status).toBe(1);
+      expect(stderr).toMatch(line);
+      expect(stderr).not.toContain('    at ');
+    },
+  );
 
   test('help names every command, and the version is the package’s', () => {
     const { status, stdout } = signmesh(['--help']);

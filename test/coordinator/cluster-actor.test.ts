@@ -1,7 +1,7 @@
 /** The actor "cluster", message by message: which nodes a draw gets, what it asks of nodes, and whom it tells what. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ClusterConfig } from '../../coordinator/cluster/cluster.ts';
-import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
+import { clusterBehaviour } from '../../coordinator/cluster/cluster.ts';
 import {
   type CoordinatorEffect,
   type CoordinatorInput,

@@ -2,7 +2,7 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answer } from '../../coordinator/contract/answers.ts';
+import { answer } from '../../coordinator/contract/call-answer.ts';
 import { type CoordinatorWrite, overdueKey } from '../../coordinator/contract/messages.ts';
 import { advance, openRecord } from '../../coordinator/contract/record.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';

@@ -1,5 +1,6 @@
 /** Nonces that were dealt ahead: whatever became of their frames, signing continues. */
 import { describe, expect, test } from 'vitest';
+import { clusterBehaviour } from '../../coordinator/cluster/cluster.ts';
 import {
   awaited,
   depth,
@@ -9,7 +10,6 @@ import {
   shortage,
   take,
 } from '../../coordinator/cluster/nonce-commitments.ts';
-import { clusterBehaviour } from '../../coordinator/cluster/public.ts';
 import { clusterAddress, type DrawnNonce, type LocalMessage } from '../../coordinator/contract/messages.ts';
 import { noTrace } from '../../core/actors/contract.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';

@@ -6,7 +6,7 @@ import { type DrawnNonce, keyRecordKey, sessionKey } from '../../coordinator/con
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { keyText, redisKeys, storeMacs, writeArguments } from '../../coordinator/store/layout.ts';
 
-import { sessionStore } from '../../coordinator/store/session-store.ts';
+import { SessionStore } from '../../coordinator/store/session-store.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
@@ -38,7 +38,7 @@ describe('a stored record', () => {
       onTampered: (name: string) => told.push(name),
       onFenced: () => undefined,
     };
-    return { redis, told, store: sessionStore(redis, 1, options) };
+    return { redis, told, store: new SessionStore(redis, 1, options) };
   }
 
   async function writeSession(redis: ReturnType<typeof open>['redis'], at: string): Promise<void> {

@@ -9,7 +9,7 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import { vendorFailures } from '../../scenarios/faults/vocabulary/fault.ts';
+import { vendorFailures } from '../../scenarios/faults/vocabulary/fault-parts.ts';
 import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
 import type { VendorConduct } from '../../wallets/providers/vendor/public.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';

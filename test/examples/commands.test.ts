@@ -3,6 +3,8 @@
  * docs/http-and-grpc.md, docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the
  * ports, and fewer seeds of a search) against the shared cluster.
  *
+ * In `npm test` the clients of the signing and of the wallet API; every client in a thorough run.
+ *
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
  */
@@ -114,7 +116,7 @@ describe('examples/grpc-client.ts', () => {
     expect(said.verified).toMatch(/^yes/);
   });
 
-  test('takes address and token from the environment, and says what the service says', async () => {
+  test.runIf(isThorough)('takes address and token from the environment, and says what the service says', async () => {
     const settings = { GRPC_ADDRESS: cluster.ready.grpc, TOKEN: 'unknown' };
     const { exitCode, stdout, stderr } = await example(examples.grpc, [], settings);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -126,7 +128,7 @@ describe('examples/grpc-client.ts', () => {
   });
 });
 
-describe('examples/vault-client.ts', () => {
+describe.runIf(isThorough)('examples/vault-client.ts', () => {
   test('signs in a vault, meets its policy, and sees its shares deleted', async () => {
     const { exitCode, stdout, stderr } = await example(examples.vault, ['--url', cluster.httpUrl, ...newTenant()]);
     expect([exitCode, stderr]).toEqual([0, '']);
@@ -151,7 +153,7 @@ describe('examples/wallet-client.ts', () => {
     expect(lines.at(-1)).toBe('wallet       archived');
   });
 
-  test('takes its settings from the environment, and says what the service says', async () => {
+  test.runIf(isThorough)('takes its settings from the environment, and says what the service says', async () => {
     const settings = { BASE_URL: cluster.httpUrl, TOKEN: 'svc_sk_live_thisIsNoTokenOfASandbox' };
     const { exitCode, stdout, stderr } = await example(examples.wallet, [], settings);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -163,19 +165,19 @@ describe('examples/wallet-client.ts', () => {
   });
 });
 
-describe('examples/reconciliation.ts', () => {
+describe.runIf(isThorough)('examples/reconciliation.ts', () => {
   test('finds a difference and settles it', async () => {
     const { exitCode, stdout, stderr } = await example(reconciliation, ['--url', cluster.httpUrl]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/amount_mismatch: expected 0.5, actual 0.6\n.* adjusted: the balances agree\n$/);
   });
 
-  test.runIf(isThorough)('ends with 2 when it is called wrongly', async () => {
+  test('ends with 2 when it is called wrongly', async () => {
     expect((await example(reconciliation, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 
-describe('examples/treasury-proposer.ts', () => {
+describe.runIf(isThorough)('examples/treasury-proposer.ts', () => {
   test('proposes a trade, which is checked and carried out', async () => {
     const { exitCode, stdout, stderr } = await example(proposer, ['--url', cluster.httpUrl, ...newTenant()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -184,12 +186,12 @@ describe('examples/treasury-proposer.ts', () => {
     );
   });
 
-  test.runIf(isThorough)('ends with 2 when it is called wrongly', async () => {
+  test('ends with 2 when it is called wrongly', async () => {
     expect((await example(proposer, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 
-describe('examples/tokens-client.ts', () => {
+describe.runIf(isThorough)('examples/tokens-client.ts', () => {
   test('issues a token, mints it within its reserve alone, and redeems it', async () => {
     const { exitCode, stdout, stderr } = await example(tokens, ['--url', cluster.httpUrl, ...newTenant()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -198,7 +200,7 @@ describe('examples/tokens-client.ts', () => {
     );
   });
 
-  test.runIf(isThorough)('ends with 2 when it is called wrongly', async () => {
+  test('ends with 2 when it is called wrongly', async () => {
     expect((await example(tokens, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
@@ -254,8 +256,9 @@ describe('README.md', () => {
     const lines = shellBlocks('README.md', '## A fault on purpose');
     expect(lines).toContain('sim --seeds 20 ');
     const script = lines.replace('sim --seeds 20 ', `sim --seeds ${runs(1, 20)} `);
-    // Its live run has a process for each node elsewhere: test/cli/scenarios-live.test.ts.
-    const { exitCode, stdout } = await run('sh', ['-euc', script], { SIGNMESH_NODES_PER_PROCESS: '5' });
+    // Live scenarios in `npm test`: test/cli/scenarios-live.test.ts.
+    const tried = isThorough ? script : script.replace(/^.* --live .*$/m, '');
+    const { exitCode, stdout } = await run('sh', ['-euc', tried]);
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
   });
 
@@ -334,7 +337,7 @@ describe('docs/signing-api.md', () => {
     expect(ed25519.verify(frost, Buffer.from('hello'), child)).toBe(true);
   });
 
-  test('run again, its first lines answer as the page says', async () => {
+  test.runIf(isThorough)('run again, its first lines answer as the page says', async () => {
     const script = shellBlocks('docs/signing-api.md', '## In short').replace('-d "$2"\n', '-d "$2"; echo\n');
     const { stdout } = await run('sh', ['-euc', `${script}\necho "$OPENED"`]);
     const codes = stdout

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadSettings, type Role, type Variable, variables } from '../../cli/settings/config.ts';
+import { loadSettings } from '../../cli/settings/config.ts';
+import { type Role, type Variable, variables } from '../../cli/settings/variables.ts';
 import { root } from '../cli/support/up-process.ts';
 
 interface Service {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { variables } from '../../cli/settings/config.ts';
+import { variables } from '../../cli/settings/variables.ts';
 import { configurationPage } from '../../tools/docs/configuration.ts';
 import { stalePages } from '../../tools/docs.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';

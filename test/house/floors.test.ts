@@ -64,7 +64,7 @@ describe('imports between folders', () => {
   });
 
   test('the product imports neither tests nor tools; nodes and coordinator not each other; no product code the simulation', () => {
-    const packaged = folders.filter((folder) => rooms.folders[folder]!.packaged !== false);
+    const packaged = folders.filter((folder) => rooms.folders[folder]!.packaged !== 'no');
     for (const from of packaged) {
       for (const to of folders.filter((folder) => !packaged.includes(folder))) expect(mayImport(from, to)).toBe(false);
     }
@@ -86,6 +86,7 @@ describe('in a house with a fault of every other kind', () => {
     'gateway/bad.ts': `export const load = () => import('../wallets/companions/tokens/inside.ts');\n`,
     'wallets/providers/self-hosted/bad.ts': importing('../chains/inside.ts'),
     'coordinator/dkg/bad.ts': importing('../signing/inside.ts'),
+    'coordinator/signing/bad.ts': importing('../store/inside.ts'),
     // No adapter, or no composition.
     'gateway/main.ts': importing('../wallets/custody/connections/inside.ts'),
     'gateway/adapters.ts': importing('../wallets/delivery/events/redis-wakes.ts'),
@@ -101,6 +102,7 @@ describe('in a house with a fault of every other kind', () => {
     ),
     'wallets/custody/wallets/good.ts': importing('../connections/public.ts'),
     'wallets/custody/connections/good.ts': importing('./inside.ts'),
+    'coordinator/signing/good.ts': importing('../store/layout.ts'),
     'wallets/custody/intents/good.ts': importing('../provider-calls/inside.ts'),
     'simulation/cluster/good.ts': importing('../../wallets/delivery/deliveries/retry-schedule.ts'),
     'gateway/worker.ts': importing('../wallets/delivery/events/redis-wakes.ts'),
@@ -115,6 +117,8 @@ describe('in a house with a fault of every other kind', () => {
     ].map(insideOf),
     ...[
       'coordinator/signing/inside.ts',
+      'coordinator/store/inside.ts',
+      'coordinator/store/layout.ts',
       'wallets/delivery/deliveries/retry-schedule.ts',
       'wallets/delivery/events/redis-wakes.ts',
     ],
@@ -203,6 +207,9 @@ describe('in a house with a fault of every other kind', () => {
     expect(read.trespasses.map(({ from }) => from).sort()).toEqual(Object.keys(trespasses).sort());
     expect(houseFaults(read)).toContain(
       'wallets/custody/bad.ts imports wallets/custody/connections/inside.ts: import wallets/custody/connections/public.ts',
+    );
+    expect(houseFaults(read)).toContain(
+      'coordinator/signing/bad.ts imports coordinator/store/inside.ts: import coordinator/store/layout.ts',
     );
   });
 });

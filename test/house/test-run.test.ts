@@ -6,6 +6,7 @@ import { repositoryRoot } from '../../tools/check/repository.ts';
 import { runTool } from '../../tools/check/tool.ts';
 import { allTestsPass, isStrict } from '../../tools/test-run.ts';
 import { withoutRedis, withRedis } from '../../tools/tiers.ts';
+import { isThorough } from '../support/thorough.ts';
 
 const missing = 'redis-server is not on this machine.';
 const notRun = `${missing}\n3 tests NOT RUN: no redis-server`;
@@ -60,7 +61,7 @@ test('a strict run passes where none of the named tests needs Redis', async () =
   expect(done).toMatchObject({ isPassed: true, lines: ['2 passed, 0 failed'] });
 });
 
-test('vitest itself runs a file of the tier "fast", and counts one that needs Redis', async () => {
+test.runIf(isThorough)('vitest itself runs a file of the tier "fast", and counts one that needs Redis', async () => {
   const lines: string[] = [];
   const root = repositoryRoot();
   const words = ['test/core/crypto/bytes.test.ts', 'test/coordinator/session-store.test.ts'];

@@ -15,6 +15,7 @@ import { keptFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
 import { RestClient } from '../support/rest.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
 interface Answer {
@@ -67,7 +68,8 @@ const nodes = async () => (await call<{ nodes: Node[] }>('/v1/sandbox/nodes')).n
 
 const scenarioFiles = ['second-cluster-gone', 'second-cluster-culprit'];
 
-test.each(scenarioFiles)(
+// Simulated: test/simulation/cluster/scenario-run.test.ts.
+test.runIf(isThorough).each(scenarioFiles)(
   'the scenario %s has the same verdict live as simulated, and its report says which cluster',
   async (name) => {
     const file = `${name}.yaml`;
@@ -131,7 +133,7 @@ test('nodes that share a process crash together; only the store of the node that
   expect(JSON.stringify(await call('/v1/sandbox/faults', fault))).toContain('a fault has targets in one cluster');
 });
 
-test('nodes that share a process pause together, and no others', async () => {
+test.runIf(isThorough)('nodes that share a process pause together, and no others', async () => {
   const stateOf = async (process: string) =>
     (await nodes()).filter((node) => node.process.startsWith(process)).map(({ state }) => state);
   await call('/v1/sandbox/nodes/cluster-2-node-2/pause', {});
@@ -145,22 +147,25 @@ test('nodes that share a process pause together, and no others', async () => {
   for (const key of ['k1', 'k2']) expect(reasonOf(await signed(key, `resumed-${key}`))).toBe('SIGNATURE_COMPLETED');
 });
 
-test('nodes that share a process have one clock: the last change counts, and an advance of all adds to it', async () => {
-  const offsets = async () =>
-    (await nodes()).flatMap(({ process, clock_offset_ms: offset }) => (/(^|\/)node\//.test(process) ? [offset] : []));
-  const jump = (node: number, byMs: number) =>
-    call('/v1/sandbox/faults', { fault: 'clock_jump', target: `cluster/2/node/${node}`, by_ms: byMs });
-  const answers = async (intent: string) => {
-    const given = await Promise.all(['k1', 'k2'].map((key) => signed(key, `${intent}-${key}`)));
-    return given.map(reasonOf).sort();
-  };
-  const tooLate = orderLifetimeMs + 60_000;
-  await jump(2, tooLate);
-  expect(await offsets()).toEqual([0, 0, 0, tooLate, tooLate, tooLate]);
-  // Two of three would do: none signs, so the clock of all three is wrong.
-  expect(await answers('late')).toEqual(['ORDER_REFUSED', 'SIGNATURE_COMPLETED']);
-  await jump(3, 2_000);
-  await call('/v1/sandbox/clock', { advance_ms: 1_000 });
-  expect(await offsets()).toEqual([1_000, 1_000, 1_000, 3_000, 3_000, 3_000]);
-  expect(await answers('timely')).toEqual(['SIGNATURE_COMPLETED', 'SIGNATURE_COMPLETED']);
-});
+test.runIf(isThorough)(
+  'nodes that share a process have one clock: the last change counts, and an advance of all adds to it',
+  async () => {
+    const offsets = async () =>
+      (await nodes()).flatMap(({ process, clock_offset_ms: offset }) => (/(^|\/)node\//.test(process) ? [offset] : []));
+    const jump = (node: number, byMs: number) =>
+      call('/v1/sandbox/faults', { fault: 'clock_jump', target: `cluster/2/node/${node}`, by_ms: byMs });
+    const answers = async (intent: string) => {
+      const given = await Promise.all(['k1', 'k2'].map((key) => signed(key, `${intent}-${key}`)));
+      return given.map(reasonOf).sort();
+    };
+    const tooLate = orderLifetimeMs + 60_000;
+    await jump(2, tooLate);
+    expect(await offsets()).toEqual([0, 0, 0, tooLate, tooLate, tooLate]);
+    // Two of three would do: none signs, so the clock of all three is wrong.
+    expect(await answers('late')).toEqual(['ORDER_REFUSED', 'SIGNATURE_COMPLETED']);
+    await jump(3, 2_000);
+    await call('/v1/sandbox/clock', { advance_ms: 1_000 });
+    expect(await offsets()).toEqual([1_000, 1_000, 1_000, 3_000, 3_000, 3_000]);
+    expect(await answers('timely')).toEqual(['SIGNATURE_COMPLETED', 'SIGNATURE_COMPLETED']);
+  },
+);

@@ -1,11 +1,9 @@
-/**
- * A running cluster's event log: gateway and coordinator write it, clients read it in one order, without holes. At last `up` is
- * killed.
- */
+/** A running cluster's event log: gateway and coordinator write it, clients read it in one order, without holes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allGone } from '../support/alive.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
+import { type BorrowedCluster, borrowCluster, borrowWithinMs } from '../support/shared-cluster.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
 const network = 'eip155:11155111';
@@ -20,15 +18,7 @@ interface Shown {
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
-let cluster: TestCluster;
 let api: RestClient;
-beforeAll(async () => {
-  // The clock of its sandbox ends the lifetime of a session.
-  const settings = { SIGNMESH_CHAIN_BLOCK_MS: '100', SIGNMESH_FAULTS: 'on' };
-  cluster = await startCluster({ nodes: 3, environment: settings });
-  api = new RestClient(cluster.httpUrl, cluster.token);
-});
-afterAll(() => cluster?.stop());
 
 /** The whole log, page after page; fails on a hole. */
 async function readLog(filter = ''): Promise<readonly Shown[]> {
@@ -59,6 +49,13 @@ async function sign(wallet_id: string, transaction_intent_id: string, more: obje
 }
 
 describe('the event log of a tenant', () => {
+  let cluster: BorrowedCluster;
+  beforeAll(async () => {
+    cluster = await borrowCluster();
+    api = new RestClient(cluster.httpUrl, cluster.token);
+  }, borrowWithinMs);
+  afterAll(() => cluster?.stop());
+
   test('has keys, signatures, wallets and transfers in one sequence without holes', async () => {
     await api.post('/v1/dkg/initiate', { session_id: 'my-key', threshold: 2, total_nodes: 3 });
     await api.post('/v1/dkg/shares', { session_id: 'my-key' });
@@ -110,16 +107,6 @@ describe('the event log of a tenant', () => {
     });
   });
 
-  test('has the end of a session that was left alone, though the coordinator died meanwhile', async () => {
-    const abandoned = await sign('my-key', 'abandoned');
-    await cluster.kill('coordinator');
-    const later = { advance_s: 3_600 };
-    await until(async () => (await api.post('/v1/sandbox/clock', later)).status === 200, 'an hour to pass');
-    await until(async () => (await typesOf(abandoned)).length === 2, 'the end of the session');
-    expect(await typesOf(abandoned)).toEqual(['signing.session.accepted', 'signing.session.expired']);
-    await readLog();
-  });
-
   test('has the end of the sessions of an archived wallet', async () => {
     const [{ id: connection }] = (await api.get<{ provider_connections: [{ id: string }] }>('/v1/provider-connections'))
       .body.provider_connections;
@@ -133,7 +120,17 @@ describe('the event log of a tenant', () => {
   });
 });
 
-describe.sequential('a cluster of three nodes', () => {
+// Simulated: scenarios/expiry-during-round.yaml, and test/coordinator/session-events.test.ts.
+describe.runIf(isThorough).sequential('a cluster of three nodes', () => {
+  let cluster: TestCluster;
+  beforeAll(async () => {
+    // The clock of its sandbox ends the lifetime of a session.
+    const settings = { SIGNMESH_CHAIN_BLOCK_MS: '100', SIGNMESH_FAULTS: 'on' };
+    cluster = await startCluster({ nodes: 3, environment: settings });
+    api = new RestClient(cluster.httpUrl, cluster.token);
+  });
+  afterAll(() => cluster?.stop());
+
   test('shares its ready-made keys among those, and they sign', async () => {
     expect(cluster.ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
       'sandbox-secp256k1',
@@ -144,10 +141,13 @@ describe.sequential('a cluster of three nodes', () => {
     expect((await api.post('/v1/signing/share', { signing_session_id: session })).body.is_complete).toBe(true);
   });
 
-  test('leaves no process behind when up dies suddenly', async () => {
-    const { up } = cluster.ready.pids;
-    const pids = cluster.roles.map((role) => [role, cluster.pid(role)!] as const);
-    process.kill(up!, 'SIGKILL');
-    await allGone(Object.fromEntries(pids));
+  test('has the end of a session that was left alone in its log, though the coordinator died meanwhile', async () => {
+    const abandoned = await sign('sandbox-ed25519', 'abandoned');
+    await cluster.kill('coordinator');
+    const later = { advance_s: 3_600 };
+    await until(async () => (await api.post('/v1/sandbox/clock', later)).status === 200, 'an hour to pass');
+    await until(async () => (await typesOf(abandoned)).length === 2, 'the end of the session');
+    expect(await typesOf(abandoned)).toEqual(['signing.session.accepted', 'signing.session.expired']);
+    await readLog();
   });
 });

@@ -11,7 +11,7 @@ let cluster: BorrowedCluster;
 let connection: Client;
 
 beforeAll(async () => {
-  cluster = await borrowCluster('apart');
+  cluster = await borrowCluster();
   connection = cluster.grpc().connection;
 }, borrowWithinMs);
 afterAll(() => cluster?.stop());

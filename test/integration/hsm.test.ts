@@ -13,6 +13,7 @@ import { liveWalletService } from '../support/live-wallet-service.ts';
 import { RestClient } from '../support/rest.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { softHsm, TestToken } from '../support/softhsm.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 
 const found = softHsm();
@@ -34,7 +35,8 @@ test('no module is configured: KEYSTORE_UNAVAILABLE', async () => {
   ]);
 });
 
-test.runIf(found.kind === 'ready')(
+// SoftHSM2 itself: test/nodes/hsm-process.test.ts; its keys in a cluster: test/coordinator/hsm.test.ts.
+test.runIf(isThorough && found.kind === 'ready')(
   'SoftHSM2 makes the key and signs, also for a vault to its end; the node outlives the death of the module',
   async () => {
     const token = new TestToken();

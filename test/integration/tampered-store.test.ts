@@ -38,7 +38,7 @@ function reported(key: string): number {
 }
 
 beforeAll(async () => {
-  cluster = await borrowCluster('apart');
+  cluster = await borrowCluster();
   api = cluster.http();
   redis = new Redis(cluster.redisUrl());
   for (const sessionId of ['k', 'k2']) {

@@ -1,5 +1,5 @@
 /** Whether processes run, and waiting until they are gone. */
-import { identify, isRunning } from '../../cli/common/process-identity.ts';
+import { identify, isRunning } from '../../cli/common/process-records.ts';
 import { until } from './until.ts';
 
 /** A zombie, which its parent has not reaped yet, is not alive. */

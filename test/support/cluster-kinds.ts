@@ -2,8 +2,6 @@
 import { nodeWaits } from './busy-machine.ts';
 import type { ClusterOptions } from './cluster.ts';
 
-const retrySchedule = '100,200,400,800,1600,3200,3200,3200';
-
 const kinds = {
   /** For tests that leave it alone, all at once (`sharedCluster`). */
   shared: () => ({
@@ -17,21 +15,15 @@ const kinds = {
       SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800',
     },
   }),
-  /** For tests that kill other processes than nodes, one file after the other (`borrowCluster`). */
-  together: () => ({
-    environment: {
-      SIGNMESH_CHAIN_BLOCK_MS: '100',
-      SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: retrySchedule,
-    },
-  }),
-  /** For those that also kill or hold nodes, or read a node's log: each node is a process. */
-  apart: () => ({
+  /** For tests that kill or hold its processes, one file after the other (`borrowCluster`). */
+  borrowed: () => ({
     nodesApart: true,
     environment: {
       SIGNMESH_LOG_LEVEL: 'debug',
       ...nodeWaits(5_000, 300),
       SIGNMESH_CHAIN_BLOCK_MS: '100',
       SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000',
+      SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,3200,3200',
     },
   }),
 } satisfies Readonly<Record<string, () => ClusterOptions>>;

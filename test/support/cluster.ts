@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
+import { isRunning, readRecord } from '../../cli/common/process-records.ts';
 import type { ReadyLine } from '../../clients/testing/ready-line.ts';
 import { environmentOf, type Place, UpProcess } from '../../clients/testing/up-process.ts';
 import { root } from '../cli/support/up-process.ts';

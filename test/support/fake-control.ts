@@ -28,7 +28,7 @@ import {
   type TranscriptFrame,
 } from '../../scenarios/faults/control.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import { simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
+import { simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 
 type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
 

@@ -8,7 +8,7 @@ import type { Tier } from '../../tools/tiers.ts';
 
 /**
  * Files of more than three to five seconds, the longest of a tier first. A file that is missing here only starts late. Files
- * that borrow a cluster of one kind stand apart, since they run one after the other.
+ * that borrow the cluster stand apart, since they run one after the other.
  */
 export const longFiles: readonly string[] = [
   'test/house/floors.test.ts',

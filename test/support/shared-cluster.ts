@@ -37,12 +37,12 @@ export async function sharedCluster(): Promise<SharedCluster> {
  * For this file alone, until `stop`; then it heals for the next one. `token` is of a tenant of its own, with every scope;
  * `ready.token` is the sandbox's. Output and logs begin now.
  */
-export async function borrowCluster(kind: Exclude<ClusterKind, 'shared'>): Promise<BorrowedCluster> {
+export async function borrowCluster(): Promise<BorrowedCluster> {
   let giveBack: () => void = () => undefined;
-  const { place, ready, outputFile } = await ask('lend', kind, (response) => {
+  const { place, ready, outputFile } = await ask('lend', 'borrowed', (response) => {
     giveBack = () => response.destroy();
   });
-  const options = { ...clusterOptions(kind), outputFile };
+  const options = { ...clusterOptions('borrowed'), outputFile };
   const token = await issueToken(TestCluster.attach({ place, ready, options }));
   const cluster = TestCluster.attach({ place, ready, options, token });
   const detach = cluster.stop.bind(cluster);

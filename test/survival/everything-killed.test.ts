@@ -1,6 +1,7 @@
-/** kill -9 of every process at once (`up`, its children, Redis), and a start on the same data directory. */
+/** kill -9 of every process at once (`up`, its children, Redis), and a start on the same data directory. At last `up` alone is killed. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { allGone } from '../support/alive.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 import { askAgain, finishSigning, type Key, makeKey, openSigning, readKey } from './support/ceremonies.ts';
@@ -47,4 +48,11 @@ test('kill -9 of everything at once, in the middle of key generations: on the ne
     await finishSigning(client(), await openSigning(client(), wish));
   }
   await askAgain(client());
+});
+
+test('leaves no process behind when up dies suddenly', async () => {
+  const { up } = cluster.ready.pids;
+  const pids = cluster.roles.map((role) => [role, cluster.pid(role)!] as const);
+  process.kill(up!, 'SIGKILL');
+  await allGone(Object.fromEntries(pids));
 });

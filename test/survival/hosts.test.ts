@@ -19,6 +19,7 @@ import { CallFailed, httpApi } from '../support/client.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { freePort } from '../support/ports.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { finishSigning, type Key, makeKey, openSigning } from './support/ceremonies.ts';
 import { Ledger } from './support/ledger.ts';
@@ -174,19 +175,23 @@ describe.sequential('a deployment on separate hosts', () => {
     expect(Object.values(hosts).filter((host) => host.said('transport.plain'))).toEqual([]);
   });
 
-  test('without the host of a gateway and the worker, the other gateway serves every call', async () => {
-    await hosts.front.kill();
-    await sign('127.0.0.5', 'front-is-gone');
-    await expect(health('127.0.0.4')).rejects.toThrow();
-    hosts.front.start();
-    await until(
-      async () => (await health('127.0.0.4')).status === 'ok',
-      () => hosts.front.output,
-    );
-    await sign('127.0.0.4', 'front-is-back');
-  });
+  // One host of each kind dies in a thorough run; the single processes die in the other files of this folder.
+  test.runIf(isThorough)(
+    'without the host of a gateway and the worker, the other gateway serves every call',
+    async () => {
+      await hosts.front.kill();
+      await sign('127.0.0.5', 'front-is-gone');
+      await expect(health('127.0.0.4')).rejects.toThrow();
+      hosts.front.start();
+      await until(
+        async () => (await health('127.0.0.4')).status === 'ok',
+        () => hosts.front.output,
+      );
+      await sign('127.0.0.4', 'front-is-back');
+    },
+  );
 
-  test('without the host of one node, the others sign, and it takes part again', async () => {
+  test.runIf(isThorough)('without the host of one node, the others sign, and it takes part again', async () => {
     await hosts.nodesA.kill();
     await until(async () => (await health('127.0.0.4')).nodes_ready === 2, 'the coordinator knows');
     await sign('127.0.0.4', 'node-is-gone');
@@ -197,27 +202,30 @@ describe.sequential('a deployment on separate hosts', () => {
     );
   });
 
-  test('without the host of too many nodes, a session says so and can be resumed when it is back', async () => {
-    await hosts.nodesB.kill();
-    await until(async () => (await health('127.0.0.4')).nodes_ready === 1, 'the coordinator knows');
-    const session = await openSigning(client('127.0.0.4'), {
-      key,
-      scheme: 'ed25519',
-      intentId: 'too-few',
-      message: digest,
-    });
-    const answer = await ledger.ask(session, () =>
-      door('127.0.0.4').submitSignatureShare({ signingSessionId: session }),
-    );
-    expect(answer.receipt).toMatchObject({ reasonCode: 'QUORUM_UNAVAILABLE', resumable: true });
-    expect(answer.checkpoint?.resumeToken).not.toBe('');
-    hosts.nodesB.start();
-    await until(
-      async () => (await health('127.0.0.4')).nodes_ready === 3,
-      () => hosts.nodesB.output,
-    );
-    await finishSigning(client('127.0.0.5'), session);
-  });
+  test.runIf(isThorough)(
+    'without the host of too many nodes, a session says so and can be resumed when it is back',
+    async () => {
+      await hosts.nodesB.kill();
+      await until(async () => (await health('127.0.0.4')).nodes_ready === 1, 'the coordinator knows');
+      const session = await openSigning(client('127.0.0.4'), {
+        key,
+        scheme: 'ed25519',
+        intentId: 'too-few',
+        message: digest,
+      });
+      const answer = await ledger.ask(session, () =>
+        door('127.0.0.4').submitSignatureShare({ signingSessionId: session }),
+      );
+      expect(answer.receipt).toMatchObject({ reasonCode: 'QUORUM_UNAVAILABLE', resumable: true });
+      expect(answer.checkpoint?.resumeToken).not.toBe('');
+      hosts.nodesB.start();
+      await until(
+        async () => (await health('127.0.0.4')).nodes_ready === 3,
+        () => hosts.nodesB.output,
+      );
+      await finishSigning(client('127.0.0.5'), session);
+    },
+  );
 
   test('without the host of the coordinator both gateways answer 503, and go on with every key when it is back', async () => {
     await hosts.coordinator.kill();

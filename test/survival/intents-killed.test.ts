@@ -52,13 +52,11 @@ const ordersMin = 4;
 const early: Moments = [
   ['gateway', 'a node'],
   ['further gateway', 'redis'],
-  ['gateway'],
-  ...(isThorough ? ([['further gateway'], ['redis'], ['coordinator']] as const) : []),
+  ...(isThorough ? ([['gateway'], ['further gateway'], ['redis'], ['coordinator']] as const) : []),
 ];
 const late: Moments = [
-  ['coordinator', 'redis'],
-  ['a node', 'a node'],
-  ...(isThorough ? ([['redis'], ['coordinator'], ['a node']] as const) : []),
+  ['coordinator'],
+  ...(isThorough ? ([['a node', 'a node'], ['redis'], ['redis'], ['coordinator'], ['a node']] as const) : []),
 ];
 
 const seed = announcedSeed('intents');

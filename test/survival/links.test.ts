@@ -35,7 +35,7 @@ let bystanders: Promise<unknown> = Promise.resolve();
 const client = () => ({ api: cluster.http(), ledger });
 
 beforeAll(async () => {
-  cluster = await borrowCluster('together');
+  cluster = await borrowCluster();
   key = await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' });
   bystanders = Promise.all([signOn(), watchHealth()]);
 }, borrowWithinMs);
@@ -50,7 +50,7 @@ afterAll(async () => {
 async function signOn(): Promise<void> {
   for (let count = 1; !isOver; count += 1) {
     await sign(client(), { key, scheme: 'ed25519', intentId: `meanwhile-${count}`, message: digest });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 150));
   }
 }
 
@@ -59,7 +59,7 @@ async function watchHealth(): Promise<void> {
     // However long the answer takes on a busy machine.
     const response = await fetch(`${cluster.httpUrl}/v1/health`);
     healthSeen.add(((await response.json()) as { readonly status: string }).status);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 

@@ -19,7 +19,7 @@ let key: Key;
 const client = () => ({ api: cluster.http(), ledger });
 
 beforeAll(async () => {
-  cluster = await borrowCluster('together');
+  cluster = await borrowCluster();
   key = await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' });
 }, borrowWithinMs);
 afterAll(() => cluster?.stop());
@@ -86,8 +86,8 @@ describe.sequential('under load', () => {
   });
 
   test.each([
-    ['redis', runs(3, 5)],
-    ['gateway', runs(2, 3)],
+    ['redis', runs(2, 5)],
+    ['gateway', runs(1, 3)],
   ] as const)('%s killed %i times: every acknowledged session is there', async (role, kills) => {
     const seed = announcedSeed(`load, ${role}`);
     const opened = await openUnderKills(role, kills, new Seeded(seed));

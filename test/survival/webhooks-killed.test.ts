@@ -30,16 +30,14 @@ import { announcedSeed, Seeded } from './support/seeded.ts';
 
 const clients = runs(8, 12);
 /** Over all clients, at least: they go on until the killing is over. */
-const changesMin = Number(process.env.SURVIVAL_CHANGES || runs(100, 300));
+const changesMin = Number(process.env.SURVIVAL_CHANGES || runs(50, 300));
 /** What dies at one moment. */
 const moments: readonly (readonly RoleName[])[] = [
   ['worker'],
   ['redis'],
-  ['gateway'],
   ['worker', 'gateway'],
   ['coordinator'],
-  ['gateway', 'redis'],
-  ...(isThorough ? ([['worker', 'redis'], ['worker']] as const) : []),
+  ...(isThorough ? ([['gateway'], ['gateway', 'redis'], ['worker', 'redis'], ['worker']] as const) : []),
 ];
 /** How often all of these moments come. */
 const rounds = Math.max(1, Math.round(changesMin / 1_500));
@@ -71,7 +69,7 @@ let repeats = 0;
 let events: readonly BookedEvent[];
 
 beforeAll(async () => {
-  cluster = await borrowCluster('together');
+  cluster = await borrowCluster();
   api = new RestClient(cluster.httpUrl, cluster.token);
   const flaky = new Seeded(`${seed}/flaky`);
   await open(['*'], () => 200);
@@ -238,7 +236,7 @@ describe('the event log', () => {
 describe('every receiver', () => {
   test('has each of its events, and no other', () => {
     for (const endpoint of endpoints) {
-      expect(endpoint.meant.length).toBeGreaterThan(20);
+      expect(endpoint.meant.length).toBeGreaterThan(10);
       const ids = new Set(endpoint.receiver.received.map(({ event }) => event.id));
       expect([...ids].sort()).toEqual(endpoint.meant.map(({ id }) => id).sort());
     }

@@ -8,7 +8,7 @@
  * folder.
  */
 import { dirname } from 'node:path';
-import { moduleOf, passesPublicFile } from './public-files.ts';
+import { moduleOf, passesPublicFile, publicFilesOf } from './public-files.ts';
 import { runTool } from './tool.ts';
 
 export interface House {
@@ -78,7 +78,8 @@ export function houseFaults({ violations, rings, trespasses }: House): string {
     ...violations.map(({ rule, from, to }) => `${rule.name}: ${from} imports ${to}`),
     ...rings.map((ring) => `folders that import each other: ${ring.join(', ')}`),
     ...trespasses.map(
-      ({ from, to }) => `${from} imports ${to}: import ${moduleOf(to)}/public.ts, and add what it lacks`,
+      ({ from, to }) =>
+        `${from} imports ${to}: import ${publicFilesOf(moduleOf(to)!)!.join(' or ')}, and add what it lacks`,
     ),
   ].join('\n');
 }

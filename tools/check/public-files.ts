@@ -1,7 +1,7 @@
 /**
- * The rule of public files: others import a module only through its file `public.ts`, which exports its public names. A module is
- * a folder in a folder that rooms.json marks with `modules`; its own files import each other directly. Tests, tools and examples
- * may import any file.
+ * The rule of public files: others import a module only through its file `public.ts`, which exports its public names, or through
+ * the files that rooms.json names as public. A module is a folder in a folder that rooms.json marks with `modules`; its own files
+ * import each other directly. Tests, tools and examples may import any file.
  */
 import { adapterOf, folderOf, rooms } from './rooms.ts';
 
@@ -19,12 +19,15 @@ export function moduleOf(file: string): string | undefined {
 export function passesPublicFile(from: string, to: string): boolean {
   const module = moduleOf(to);
   if (module === undefined || module === moduleOf(from) || lookInside.test(from)) return false;
-  if (to === `${module}/public.ts` || isShared(module)) return false;
+  if (publicFilesOf(module)?.includes(to) !== false) return false;
   if (rooms.folders[folderOf(from) ?? '']?.imports.includes(to) === true) return false;
   return !(rooms.passAdapters.includes(from) && adapterOf(to) !== undefined);
 }
 
-function isShared(module: string): boolean {
+/** The files of a module that others may import; undefined: all of them. */
+export function publicFilesOf(module: string): readonly string[] | undefined {
   const folder = folderOf(`${module}/`)!;
-  return rooms.folders[folder]?.shared?.includes(module.slice(folder.length + 1)) === true;
+  const name = module.slice(folder.length + 1);
+  const { shared = [], public: named = {} } = rooms.folders[folder]!;
+  return shared.includes(name) ? undefined : (named[name] ?? ['public.ts']).map((file) => `${module}/${file}`);
 }

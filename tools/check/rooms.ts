@@ -30,10 +30,10 @@ interface Folder {
   readonly modules?: boolean;
   /** Its subfolders that hold what its modules share: every file of them is public. */
   readonly shared?: readonly string[];
-  /** false: it imports no npm package. */
-  readonly packages?: boolean;
-  /** false: the package does not have it. */
-  readonly packaged?: boolean;
+  /** The public files of modules that have no `public.ts`. */
+  readonly public?: Readonly<Record<string, readonly string[]>>;
+  /** How the npm package has it; in its bundles by default. */
+  readonly packaged?: 'source' | 'no';
 }
 
 type Rule = 'pure' | 'ports';
@@ -53,6 +53,12 @@ const deepestFirst = Object.keys(rooms.folders).sort((one, two) => two.length - 
 /** The folder whose rules hold for a file. */
 export function folderOf(file: string): string | undefined {
   return deepestFirst.find((folder) => file.startsWith(`${folder}/`));
+}
+
+/** Whether a file's folder is in the bundles of the npm package. */
+export function isProduct(file: string): boolean {
+  const folder = folderOf(file);
+  return folder !== undefined && rooms.folders[folder]!.packaged === undefined;
 }
 
 /** Files that are exempt from their folder's rule, by path. */

@@ -1,7 +1,7 @@
-/** docs/configuration.md: every variable of cli/settings/config.ts, and the content of the data directory. */
+/** docs/configuration.md: every variable of cli/settings/variables.ts, and the content of the data directory. */
 
 import { dataFormats } from '../../cli/cluster-files/data-format.ts';
-import { type Variable, variables } from '../../cli/settings/config.ts';
+import { type Variable, variables } from '../../cli/settings/variables.ts';
 
 export function configurationPage(): string {
   const rows = Object.entries(variables as Readonly<Record<string, Variable<unknown>>>).map(([name, entry]) => {
@@ -10,7 +10,7 @@ export function configurationPage(): string {
     const cells = [`\`${name}\``, entry.kind.allowed, fallback, entry.roles.join(', '), entry.description + secret];
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });
-  return `<!-- Made from cli/settings/config.ts by "npm run docs". Do not edit. -->
+  return `<!-- Made from cli/settings/variables.ts by "npm run docs". Do not edit. -->
 # Configuration
 
 Everything is set with environment variables. All are checked when a command starts: a bad value ends it with one line

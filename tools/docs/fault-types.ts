@@ -2,7 +2,8 @@
  * scenarios/faults/vocabulary/generated-types.ts: the types of faults, from their schemas. The declarations of signmesh/testing show them: a
  * type that is computed from a schema would cost every compiler of a user the types of typebox, and would have no comments.
  */
-import { faultKinds, faultSchemas, Trigger } from '../../scenarios/faults/vocabulary/fault.ts';
+import { faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
+import { Trigger } from '../../scenarios/faults/vocabulary/fault-parts.ts';
 import { comment, objectType, type Schema } from './client-api.ts';
 
 type Fields = Readonly<Record<string, Schema>>;

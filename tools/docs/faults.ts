@@ -1,13 +1,8 @@
 /** The generated parts of docs/faults.md: every kind with its fields, the trigger and the points, from the vocabulary itself. */
 import type { TSchema } from 'typebox';
-import {
-  type FaultKind,
-  faultKinds,
-  faultSchemas,
-  liveOnly,
-  simulatedOnly,
-  Trigger,
-} from '../../scenarios/faults/vocabulary/fault.ts';
+import { type FaultKind, faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
+import { Trigger } from '../../scenarios/faults/vocabulary/fault-parts.ts';
+import { liveOnly, simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { points } from '../../scenarios/faults/vocabulary/trigger-points.ts';
 import { requestTable } from './schemas.ts';
 import { code, withSections } from './sections.ts';

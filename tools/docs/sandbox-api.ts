@@ -2,7 +2,8 @@
 import type { TSchema } from 'typebox';
 import type { Route } from '../../gateway/api/route.ts';
 import { FrameView } from '../../gateway/sandbox/event-schemas.ts';
-import { faultKinds, faultSchemas, simulatedOnly } from '../../scenarios/faults/vocabulary/fault.ts';
+import { faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
+import { simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { sandboxRoutes } from './rest-routes.ts';
 import { answerTable, itemsOf, requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';

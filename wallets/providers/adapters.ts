@@ -1,8 +1,12 @@
 /** Every provider adapter, by kind. */
-import { bitgoAdapter, SimulatedBitgo } from './bitgo/public.ts';
+
+import { bitgoAdapter } from './bitgo/adapter.ts';
+import { SimulatedBitgo } from './bitgo/custodian.ts';
 import { type BooksOf, custodianBooks } from './books.ts';
-import { copperAdapter, SimulatedCopper } from './copper/public.ts';
-import { fireblocksAdapter, SimulatedFireblocks } from './fireblocks/public.ts';
+import { copperAdapter } from './copper/adapter.ts';
+import { SimulatedCopper } from './copper/custodian.ts';
+import { fireblocksAdapter } from './fireblocks/adapter.ts';
+import { SimulatedFireblocks } from './fireblocks/custodian.ts';
 import type { ProviderKind } from './port/kinds.ts';
 import type { ProviderAdapter } from './port/port.ts';
 import { sandboxAdapter } from './sandbox/adapter.ts';

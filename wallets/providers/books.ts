@@ -1,7 +1,7 @@
 /** The book of every simulated custodian, by kind, and the statements that they give. */
-import { bitgoWords } from './bitgo/public.ts';
-import { copperWords } from './copper/public.ts';
-import { fireblocksWords } from './fireblocks/public.ts';
+import { bitgoWords } from './bitgo/adapter.ts';
+import { copperWords } from './copper/adapter.ts';
+import { fireblocksWords } from './fireblocks/adapter.ts';
 import type { ProviderKind } from './port/kinds.ts';
 import { sandboxWords } from './sandbox/adapter.ts';
 import { CustodianBook } from './simulated/custodian-book.ts';

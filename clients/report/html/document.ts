@@ -3,30 +3,30 @@
  * style, by their digests. The data appears only as text, never as markup or code.
  */
 import { createHash } from 'node:crypto';
+import { packPage } from '../../../core/pages/pack.mjs';
 import { plain } from '../plain.ts';
-import { packPage } from './pack.mjs';
 
 export interface PageParts {
   readonly title: string;
   /** The style sheet. */
   readonly styles: string;
-  /** The entry module of the packed script, from the root of the repository. */
-  readonly script: string;
+  /** The entry module of the packed script, from the root of the repository; undefined: it has none, and no data. */
+  readonly script?: string;
   /** Markup. External texts must go through `html`. */
   readonly body: string;
   /** JSON, for the script: the text of the element `run`. */
-  readonly data: unknown;
+  readonly data?: unknown;
 }
 
 const packed = new Map<string, string>();
 
 /** The same parts give the same bytes. */
 export function htmlDocument({ title, styles, script: entry, body, data }: PageParts): string {
-  let script = packed.get(entry);
-  if (script === undefined) {
-    script = packPage(entry).text;
-    packed.set(entry, script);
-  }
+  const script = entry === undefined ? '' : packedScript(entry);
+  const scripts =
+    entry === undefined
+      ? ''
+      : `<script type="application/json" id="run">${embedded(data)}</script>\n<script>${script}</script>\n`;
   const policy = [
     "default-src 'none'",
     `script-src ${digest(script)}`,
@@ -46,11 +46,15 @@ export function htmlDocument({ title, styles, script: entry, body, data }: PageP
 </head>
 <body>
 ${body}
-<script type="application/json" id="run">${embedded(data)}</script>
-<script>${script}</script>
-</body>
+${scripts}</body>
 </html>
 `;
+}
+
+function packedScript(entry: string): string {
+  const known = packed.get(entry) ?? packPage(entry).text;
+  packed.set(entry, known);
+  return known;
 }
 
 /** Text for markup. */

@@ -3,7 +3,7 @@
  * the field does not change.
  */
 import type { WireBody, WireEnvelope } from '../../../proto/wire.ts';
-import type { Alteration, AlterationKind } from '../vocabulary/fault.ts';
+import type { Alteration, AlterationKind } from '../vocabulary/fault-parts.ts';
 
 /** The length that `huge` adds to a text, in characters, or to bytes: above every limit of a field (proto/limits.ts). */
 const hugeChars = 2_000;

@@ -3,7 +3,8 @@
  * control the sandbox itself are no requests of the API: the engine never gets them.
  */
 import type { ApiServerRequest, ApiServerVerdict } from '../vocabulary/engine-contract.ts';
-import type { apiServerKinds, Fault, FaultOf } from '../vocabulary/fault.ts';
+import type { Fault, FaultOf } from '../vocabulary/fault.ts';
+import type { apiServerKinds } from '../vocabulary/kinds.ts';
 import { isApiServerKind } from '../vocabulary/kinds.ts';
 
 export type ApiServerFault = FaultOf<(typeof apiServerKinds)[number]>;

@@ -2,18 +2,20 @@
  * Checks that a cluster can have a fault. The caller has checked the schema; this file checks what a schema cannot express. Every
  * error names the field and the remedy.
  */
-import { type Fault, liveOnly, simulatedOnly } from '../vocabulary/fault.ts';
+import type { Fault } from '../vocabulary/fault.ts';
 import {
   beginsAtTrigger,
   countsUses,
   gatewayPoints,
   isApiServerKind,
   isStoreKind,
+  liveOnly,
   natures,
   needsIdentity,
   nodeOutPoints,
   pointsOfKind,
   sessionlessPoints,
+  simulatedOnly,
   victimsOfKind,
 } from '../vocabulary/kinds.ts';
 import { type FaultEngineOptions, FaultError } from '../vocabulary/options.ts';

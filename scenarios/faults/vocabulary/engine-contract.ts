@@ -4,7 +4,8 @@
  * signals. Pure: callers supply time and randomness, and the engine performs nothing.
  */
 import type { WireEnvelope } from '../../../proto/wire.ts';
-import type { Fault, FaultKind, HsmFailure, VendorFailure } from './fault.ts';
+import type { Fault, FaultKind } from './fault.ts';
+import type { HsmFailure, VendorFailure } from './fault-parts.ts';
 import type { Point, PortName } from './trigger-points.ts';
 
 /** "node/3", "coordinator", "gateway", "gateway/2", "worker", "redis", "receiver", "provider". */

@@ -11,154 +11,27 @@
  *   neither `count` nor `for_ms` only the nth. A fault that does not touch single frames (partition, half_open, stores,
  *   receivers) begins with the point's frame instead.
  */
-import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import Type, { type TObject, type TProperties } from 'typebox';
+import {
+  Alteration,
+  common,
+  hsmFailures,
+  Ms,
+  onApiServer,
+  onCoordinator,
+  onLink,
+  onNode,
+  onProcess,
+  PositiveMs,
+  providerFailures,
+  providerNames,
+  vendorFailures,
+} from './fault-parts.ts';
 import type { FaultKind } from './generated-types.ts';
 import { refusalCodes } from './refusal-codes.ts';
 import { Closed, OneOf } from './schema-kit.ts';
-import { points, portNames } from './trigger-points.ts';
 
 export type { Fault, FaultKind, FaultOf } from './generated-types.ts';
-
-/** Names of the processes that a fault can target, in any form that `processName` takes. `node/*`: every node. */
-const inCluster = '(cluster[/-]([1-9][0-9]?|100)[/-])?';
-const node = '((node[/-])?([1-9][0-9]?|100)|node[/-]\\*)';
-export const processPattern = `^(${inCluster}(${node}|coordinator|gateway)|(gateway|worker)[/-][1-9]|worker|redis|receiver)$`;
-
-const Process = Type.String({
-  pattern: processPattern,
-  description:
-    'node/1 (or node-1, or 1), node/*, coordinator, gateway, worker, redis, receiver; gateway/2, worker/2 where there are several (gateway/1 is gateway); of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
-});
-const NodeName = Type.String({
-  pattern: `^${inCluster}${node}$`,
-  description: 'node/1 (or node-1, or 1), or node/* for any',
-});
-const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 86_400_000, description });
-const PositiveMs = (description: string) => Type.Integer({ minimum: 1, maximum: 86_400_000, description });
-
-export const Trigger = Closed(
-  {
-    after_ms: Type.Optional(Ms('this long after the scenario began, or the fault was armed')),
-    step: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 100, description: 'when this step of the scenario begins' }),
-    ),
-    point: Type.Optional(OneOf(points, 'at a frame of this kind')),
-    phase: Type.Optional(
-      OneOf(
-        ['before', 'after'] as const,
-        'before the frame or call leaves (it is then lost), or after; before by default',
-      ),
-    ),
-    port: Type.Optional(
-      OneOf(
-        portNames,
-        'at a call that a gateway or worker makes at this port, in a simulated world with the wallet API',
-      ),
-    ),
-    call: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        description:
-          'of `port`: these calls alone, by the name that a trace shows: a Redis command or script (`store/commit.lua`), a queue (`webhooks`), a URL, a provider (`fireblocks`)',
-      }),
-    ),
-    of: Type.Optional(Process),
-    session: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'frames of this session alone' })),
-    nth: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100_000, description: 'the nth such frame or call; 1 by default' }),
-    ),
-  },
-  { description: 'when it begins. `of`: frames to or from this process, or its calls; by default the target' },
-);
-
-const common = {
-  id: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'its name in reports; given if missing' }),
-  ),
-  at: Type.Optional(Trigger),
-  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'of each trigger; 1 by default' })),
-  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'how often it triggers, at most' })),
-  for_ms: Type.Optional(PositiveMs('how long it holds')),
-};
-const onProcess = { target: Type.Union([Process, Type.Array(Process, { minItems: 1, maxItems: 100 })]) };
-const onNode = { target: Type.Union([NodeName, Type.Array(NodeName, { minItems: 1, maxItems: 100 })]) };
-/** `for`: the nodes that receive it. */
-const onCoordinator = {
-  target: Type.Literal('coordinator'),
-  for: Type.Optional(
-    Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
-      minItems: 1,
-      maxItems: 100,
-      description: 'the nodes that receive the lie; all by default',
-    }),
-  ),
-};
-/** Alterations of one field: numbers to `zero`, one `above` or `below`; lists `shorter`, with one element `twice`, `reversed`. */
-export const alterations = [
-  'zero',
-  'above',
-  'below',
-  'other',
-  'empty',
-  'shorter',
-  'longer',
-  'huge',
-  'twice',
-  'reversed',
-  'missing',
-] as const;
-export type AlterationKind = (typeof alterations)[number];
-/** One field of a message, by its name in the proto file, `signers.0.node_id` for a nested one; and its alteration. */
-export const Alteration = Closed({
-  field: Type.String({
-    pattern: '^[a-z0-9_]{1,40}([.][a-z0-9_]{1,40}){0,4}$',
-    description: 'its name in the proto file; `signers.0.node_id` for a nested field',
-  }),
-  change: OneOf(
-    alterations,
-    'a number, text, bytes, list or message: `zero`, one `above` or `below`, an`other`, `empty`, `shorter` or `longer` by one, `huge`, its first element `twice`, `reversed`, `missing`',
-  ),
-});
-export type Alteration = Static<typeof Alteration>;
-/** The failures of a token; HSM_… reason codes in lower case. */
-export const hsmFailures = ['session_lost', 'pin_refused', 'timeout', 'token_absent', 'failed'] as const;
-export type HsmFailure = (typeof hsmFailures)[number];
-/** The misbehaviours of the vendor of MPC_VENDOR keys. */
-export const vendorFailures = [
-  'delay',
-  'reject',
-  'never_answers',
-  'answers_twice',
-  'lies',
-  'callback_lost',
-  'callback_out_of_order',
-  'unavailable',
-] as const;
-export type VendorFailure = (typeof vendorFailures)[number];
-/** The misbehaviours of a simulated custodian or the venue. */
-export const providerFailures = ['late', 'twice', 'never', 'lost', 'refuses'] as const;
-export const providerNames = ['fireblocks', 'bitgo', 'copper', 'sandbox'] as const;
-const onLink = {
-  ...onProcess,
-  direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
-};
-/** Without route and rpc: every request, over HTTP and gRPC. */
-const onApiServer = {
-  route: Type.Optional(
-    Type.String({
-      pattern: '^((GET|POST|PATCH|DELETE) )?/[!-~]{0,200}$',
-      description:
-        'only HTTP requests of this route, e.g. `POST /v1/wallets/:id/transaction-intents`; without a method, of each',
-    }),
-  ),
-  rpc: Type.Optional(
-    Type.String({
-      pattern: '^[A-Z][A-Za-z]{1,60}$',
-      description: 'only gRPC calls of this method, e.g. `InitiateSigning`',
-    }),
-  ),
-};
 
 function kind<const K extends string, T extends TProperties>(name: K, properties: T, description: string) {
   return Closed({ fault: Type.Literal(name), ...common, ...properties }, { description });
@@ -502,64 +375,3 @@ export const faultSchemas = {
 } as const satisfies Readonly<Record<FaultKind, TObject>>;
 
 export const faultKinds = Object.keys(faultSchemas) as readonly FaultKind[];
-
-/** Faults of byzantine nodes. A node may be blamed for these only. */
-export const byzantineKinds = [
-  'bad_share',
-  'bad_commitment',
-  'bad_proof',
-  'bad_partial',
-  'equivocate',
-  'withhold',
-  'stale_replay',
-  'false_report',
-  'false_refusal',
-  'early_confirm',
-  'bad_nonces',
-  'altered_answer',
-] as const satisfies readonly FaultKind[];
-
-/** Faults of a malicious coordinator. It may then blame the nodes to which it lied. */
-export const coordinatorKinds = [
-  'other_message',
-  'false_order',
-  'other_scheme',
-  'other_signers',
-  'reuse_nonce',
-  'substitute_opening',
-  'supply_dealers',
-  'split_confirm',
-  'altered_request',
-] as const satisfies readonly FaultKind[];
-
-/** Faults between a gateway and its callers. */
-export const apiServerKinds = [
-  'answer_lost',
-  'answer_slow',
-  'answer_status',
-  'answer_cut',
-] as const satisfies readonly FaultKind[];
-
-/** Kinds that only the simulated world has, with the reason. */
-export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
-  store_lost: 'a live store cannot lose single writes silently',
-  store_unanswered: 'a live store cannot lose single answers',
-  store_slow: 'a live store cannot be slowed for one process',
-  store_failing: 'a live store cannot fail for one process; redis_gone makes Redis unreachable for all',
-  hsm_fails: 'a live token is a device: remove it, or end the process of its module',
-  provider_fails: 'in a live cluster test amounts cause failures of the simulated custodians (docs/wallet-guide.md)',
-  store_tampered: 'faults do not change a live Redis behind its clients',
-  store_full: 'a live tenant has a quota of bytes: SIGNMESH_TENANT_BYTES',
-  rollback: 'live stores roll back together only, by a snapshot',
-  second_coordinator: 'a live coordinator holds the port of its cluster: a second one cannot start while it runs',
-};
-
-const noApiServer = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';
-
-/** Kinds of the live world, and of the simulated world only with the wallet API, with the reason. */
-export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {
-  answer_lost: noApiServer,
-  answer_slow: noApiServer,
-  answer_status: noApiServer,
-  answer_cut: noApiServer,
-};

@@ -7,14 +7,7 @@
  * - *window*: it holds from its beginning to its end. With a point it begins at that frame.
  * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches only those frames.
  */
-import {
-  apiServerKinds,
-  type byzantineKinds,
-  coordinatorKinds,
-  type Fault,
-  type FaultKind,
-  type FaultOf,
-} from './fault.ts';
+import type { Fault, FaultKind, FaultOf } from './fault.ts';
 import { type Point, points } from './trigger-points.ts';
 
 export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
@@ -82,6 +75,67 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   split_confirm: 'frames',
   altered_request: 'frames',
   force_receipt: 'frames',
+};
+
+/** Faults of byzantine nodes. A node may be blamed for these only. */
+export const byzantineKinds = [
+  'bad_share',
+  'bad_commitment',
+  'bad_proof',
+  'bad_partial',
+  'equivocate',
+  'withhold',
+  'stale_replay',
+  'false_report',
+  'false_refusal',
+  'early_confirm',
+  'bad_nonces',
+  'altered_answer',
+] as const satisfies readonly FaultKind[];
+
+/** Faults of a malicious coordinator. It may then blame the nodes to which it lied. */
+export const coordinatorKinds = [
+  'other_message',
+  'false_order',
+  'other_scheme',
+  'other_signers',
+  'reuse_nonce',
+  'substitute_opening',
+  'supply_dealers',
+  'split_confirm',
+  'altered_request',
+] as const satisfies readonly FaultKind[];
+
+/** Faults between a gateway and its callers. */
+export const apiServerKinds = [
+  'answer_lost',
+  'answer_slow',
+  'answer_status',
+  'answer_cut',
+] as const satisfies readonly FaultKind[];
+
+/** Kinds that only the simulated world has, with the reason. */
+export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
+  store_lost: 'a live store cannot lose single writes silently',
+  store_unanswered: 'a live store cannot lose single answers',
+  store_slow: 'a live store cannot be slowed for one process',
+  store_failing: 'a live store cannot fail for one process; redis_gone makes Redis unreachable for all',
+  hsm_fails: 'a live token is a device: remove it, or end the process of its module',
+  provider_fails: 'in a live cluster test amounts cause failures of the simulated custodians (docs/wallet-guide.md)',
+  store_tampered: 'faults do not change a live Redis behind its clients',
+  store_full: 'a live tenant has a quota of bytes: SIGNMESH_TENANT_BYTES',
+  rollback: 'live stores roll back together only, by a snapshot',
+  second_coordinator: 'a live coordinator holds the port of its cluster: a second one cannot start while it runs',
+};
+
+const noApiServer = 'a simulated world without the wallet API has no gateway: its calls go to the coordinator';
+
+/** Kinds of the live world, and of the simulated world only with the wallet API, with the reason. */
+export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {
+  answer_lost: noApiServer,
+  answer_slow: noApiServer,
+  answer_status: noApiServer,
+  answer_cut: noApiServer,
 };
 
 export function isApiServerKind(kind: FaultKind): boolean {

@@ -9,7 +9,7 @@ import type { NodeWrite } from '../../../nodes/records/records.ts';
 import type { DkgFinished, DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { proofIn, publicKeyIn } from './answers.ts';
+import { proofIn, publicKeyIn } from './answer-parts.ts';
 import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
 import { hexOf, nodeIn } from './sessions.ts';
 

@@ -4,9 +4,10 @@
  * equivocates. And a malicious coordinator may blame only a node to which it lied, since the node's answer does not match the
  * request of the coordinator's process.
  */
-import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/kinds.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { culpritsIn } from './answers.ts';
+import { culpritsIn } from './answer-parts.ts';
 import { DurableSessions } from './sessions.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);

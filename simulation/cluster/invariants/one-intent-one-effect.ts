@@ -4,7 +4,7 @@
  */
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { signatureIn } from './answers.ts';
+import { signatureIn } from './answer-parts.ts';
 import { DurableSessions, hexOf, isSigning, type SigningSessionRecord, stateName } from './sessions.ts';
 
 const standing: readonly ReceiptState[] = [

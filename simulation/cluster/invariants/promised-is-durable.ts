@@ -6,7 +6,7 @@
 import type { DkgOpened, DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { proofIn, signatureIn } from './answers.ts';
+import { proofIn, signatureIn } from './answer-parts.ts';
 import { type DkgRecordJson, dkgRecordsIn } from './node-records.ts';
 import { DurableSessions, hexOf, isSigning, stateName } from './sessions.ts';
 

@@ -14,7 +14,7 @@ import {
   KeystoreType,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { signatureIn } from './answers.ts';
+import { signatureIn } from './answer-parts.ts';
 import { isRollbackOf } from './rollbacks.ts';
 import { DurableSessions, hexOf, isSigning, type SigningSessionRecord } from './sessions.ts';
 import type { SignatureVerifier } from './verifier.ts';

@@ -4,7 +4,7 @@
  */
 import { ReceiptState, type ResumeSessionRequest } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { proofIn } from './answers.ts';
+import { proofIn } from './answer-parts.ts';
 import { DurableSessions, type SessionChange } from './sessions.ts';
 
 /** Other answers that a call with a used token may get: the call itself is invalid, or its session cannot be read. */

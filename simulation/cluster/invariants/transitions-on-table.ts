@@ -4,7 +4,7 @@
  */
 import { initialStates, isOpen, mayFollow } from '../../../coordinator/contract/transitions.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { proofIn } from './answers.ts';
+import { proofIn } from './answer-parts.ts';
 import { DurableSessions, type SessionChange, stateName } from './sessions.ts';
 
 export function transitionsOnTable(): Checker {

@@ -2,7 +2,7 @@
  * Fields that random runs alter, and how: of clients' calls, of a malicious coordinator's requests to nodes, and of byzantine
  * nodes' answers. For each field the other side must check a rule.
  */
-import type { Alteration, AlterationKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { Alteration, AlterationKind } from '../../../scenarios/faults/vocabulary/fault-parts.ts';
 import type { Point } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { StepKind } from '../../../scenarios/runner/format.ts';
 import type { Draw } from '../../cluster/draw.ts';

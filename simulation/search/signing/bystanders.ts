@@ -8,7 +8,7 @@
 import type { ScenarioStep, StepOf } from '../../../scenarios/runner/format.ts';
 import type { Draw } from '../../cluster/draw.ts';
 import type { Swarm } from '../profiles.ts';
-import type { BusySession, KeyPlan } from './random-steps.ts';
+import type { BusySession, KeyPlan } from './step-writer.ts';
 
 type Call<K = ScenarioStep> = K extends { step: string } ? Omit<K, 'step'> : never;
 

@@ -1,5 +1,6 @@
 /** Drills of the making and the end of keys, and of keys that one node holds. */
-import { type Fault, hsmFailures, vendorFailures } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { hsmFailures, vendorFailures } from '../../../scenarios/faults/vocabulary/fault-parts.ts';
 import type { ScenarioStep } from '../../../scenarios/runner/format.ts';
 import { curves, makeKey, Plan, type Scene, stepsMs } from './drill-plan.ts';
 

@@ -12,6 +12,7 @@ import { drawSwarm, type Profile, type Swarm } from '../profiles.ts';
 import { bystanders, closedByOthers, crowd, lateCalls, revocations } from './bystanders.ts';
 import { stepsMs } from './drill-plan.ts';
 import { drilled } from './drills.ts';
+import { drawKeys, keyTerms } from './keys.ts';
 import {
   randomFaults,
   reboots,
@@ -21,8 +22,10 @@ import {
   unsignedResults,
   vendorFaults,
 } from './random-faults.ts';
-import { type BusySession, ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
+import { ClientPlan } from './random-steps.ts';
 import { redisRolledBack } from './redis-rollback.ts';
+import type { BusySession, KeyPlan } from './step-writer.ts';
+import type { SharedIntent } from './stories.ts';
 
 const drawOf = (seed: string, label: string) => new Draw(randomStream(seed, label));
 

@@ -1,13 +1,8 @@
 /** Random faults that scenarios/faults/engine accepts. */
-import {
-  type byzantineKinds,
-  type coordinatorKinds,
-  type Fault,
-  type FaultKind,
-  hsmFailures,
-  vendorFailures,
-} from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault, FaultKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { hsmFailures, vendorFailures } from '../../../scenarios/faults/vocabulary/fault-parts.ts';
 import type { Trigger } from '../../../scenarios/faults/vocabulary/generated-types.ts';
+import type { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/kinds.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../../scenarios/faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { Draw } from '../../cluster/draw.ts';

@@ -5,7 +5,7 @@
 
 import type { Draw } from '../../cluster/draw.ts';
 import { found } from '../../service/invariants/finding.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import type { Operator } from './operator.ts';
 import type { FamilyStep } from './steps.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -5,7 +5,7 @@
  */
 
 import { found } from '../../service/invariants/finding.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import type { IntentState, Model, WalletState } from './model.ts';
 import type { AnsweredRequest } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';

@@ -6,7 +6,7 @@
 import type { Draw } from '../../cluster/draw.ts';
 import type { ClientAnswer } from '../../service/client.ts';
 import { found } from '../../service/invariants/finding.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import type { Operator } from './operator.ts';
 import type { Tenancy } from './tenancy.ts';
 

@@ -8,7 +8,7 @@ import type { ClientAnswer } from '../../service/client.ts';
 import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
 import type { PortCall, PortFate } from '../../service/process-life.ts';
 import type { DeliveredRequest } from '../../service/receivers.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import { operationLandmarks, pathOf } from './operations.ts';
 
 export class Landmarks {

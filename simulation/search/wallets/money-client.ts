@@ -5,7 +5,7 @@
 
 import type { Draw } from '../../cluster/draw.ts';
 import { found } from '../../service/invariants/finding.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import { respelled } from './forms.ts';
 import type { Operator, Posted } from './operator.ts';
 import { drawTerms } from './policies.ts';

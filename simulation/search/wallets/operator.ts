@@ -2,7 +2,7 @@
 
 import type { Client, ClientAnswer } from '../../service/client.ts';
 import { found } from '../../service/invariants/finding.ts';
-import { type Answers, isStored, issuesOf, type SentRequest } from './answers.ts';
+import { type Answers, isStored, issuesOf, type SentRequest } from './answer-invariants.ts';
 import { checkDated, checkShown } from './as-asked.ts';
 import type { Landmarks } from './landmarks.ts';
 import { operationOf, pathOf } from './operations.ts';

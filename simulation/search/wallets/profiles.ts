@@ -5,7 +5,7 @@
  */
 import type { RandomBytes } from '../../../core/actors/contract.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
-import { providerFailures } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { providerFailures } from '../../../scenarios/faults/vocabulary/fault-parts.ts';
 import type { Draw } from '../../cluster/draw.ts';
 import { randomStream } from '../../cluster/random.ts';
 import { plain, type RunVariant } from '../guide.ts';

@@ -4,7 +4,7 @@
  */
 import { uuidV7 } from '../../../proto/ids.ts';
 import { found } from '../../service/invariants/finding.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import type { Exercise } from './exercise.ts';
 import { refused } from './exercise.ts';
 

@@ -16,7 +16,7 @@ import type { RunVariant } from '../guide.ts';
 import type { Profile } from '../profiles.ts';
 import type { EndedRun, SearchRunOptions } from '../workload.ts';
 import { AccessClient } from './access-client.ts';
-import { Answers } from './answers.ts';
+import { Answers } from './answer-invariants.ts';
 import { ConnectionClient } from './connection-client.ts';
 import { drawFrom } from './draw.ts';
 import { HookClient } from './hook-client.ts';

@@ -8,7 +8,7 @@ import type { Client } from '../../service/client.ts';
 import type { CustodyWorld } from '../../service/custody-world.ts';
 import type { DryRun } from '../../service/invariants/dry-runs.ts';
 import type { HookFacts } from '../../service/invariants/hooks.ts';
-import type { Answers } from './answers.ts';
+import type { Answers } from './answer-invariants.ts';
 import type { Landmarks } from './landmarks.ts';
 import { type AnsweredRequest, Operator, type Posted } from './operator.ts';
 import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';

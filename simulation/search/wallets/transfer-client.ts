@@ -4,7 +4,7 @@ import type { Draw } from '../../cluster/draw.ts';
 import type { ClientAnswer } from '../../service/client.ts';
 import { decimal } from '../../service/invariants/documented-ledger.ts';
 import { found } from '../../service/invariants/finding.ts';
-import { issuesOf } from './answers.ts';
+import { issuesOf } from './answer-invariants.ts';
 import { faultsOf, respelled } from './forms.ts';
 import type { Operator } from './operator.ts';
 import { namedPolicies, networks, type OwnWallet, type RequestedTransfer, type Tenancy } from './tenancy.ts';

@@ -28,6 +28,7 @@ import { signDelivery } from '../../../wallets/delivery/deliveries/webhook-signa
 import { root } from '../../cli/support/up-process.ts';
 import { startService } from '../../simulation/embedded/support/service.ts';
 import { sharedCluster } from '../../support/shared-cluster.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 
 const destination = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -42,8 +43,9 @@ const embedded = async (): Promise<World> => {
   return { httpUrl: `http://${service.httpAddress}`, stop: () => service.stop() };
 };
 const worlds: readonly (readonly [name: string, start: () => Promise<World>])[] = [
-  ['a process cluster', sharedCluster],
   ['an embedded service', embedded],
+  // Its doors are the same; test/examples/commands.test.ts runs the client's examples against it.
+  ...(isThorough ? ([['a process cluster', sharedCluster]] as const) : []),
 ];
 
 describe.each(worlds)('%s', (_name, start) => {

@@ -9,6 +9,7 @@ import { run } from '../../../cli/load.ts';
 import { endpointsOf } from '../../../clients/load/plan/plan.ts';
 import type { LoadReport } from '../../../clients/load/report/results.ts';
 import { type SharedCluster, sharedCluster } from '../../support/shared-cluster.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 
 const command = fileURLToPath(new URL('../../../cli/signmesh.mjs', import.meta.url));
@@ -60,7 +61,8 @@ test('a mix over gRPC is verified, measured from the due time, and judged by its
   expect(stderr).toContain('Threshold rate>1000: MISSED');
 });
 
-test('Ctrl-C ends a mix of the wallet API early, with its verdict', async () => {
+// What hung here once: test/clients/client/following.test.ts.
+test.runIf(isThorough)('Ctrl-C ends a mix of the wallet API early, with its verdict', async () => {
   const words = [
     command,
     'load',

@@ -1,4 +1,7 @@
-/** The library for tests of one's own: a simulated cluster and a live one do the same, and say the same. */
+/**
+ * The library for tests of one's own: a simulated cluster, one with ports and, in a thorough run, a live one do the same, and say
+ * the same.
+ */
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -21,13 +24,10 @@ import {
 import { makeOwnFolder } from '../../../clients/testing/own-folder.ts';
 import { isAlive } from '../../support/alive.ts';
 import { RestClient } from '../../support/rest.ts';
-import { isThorough } from '../../support/thorough.ts';
+import { isThorough, runs } from '../../support/thorough.ts';
 import { patienceMs } from '../../support/until.ts';
 
-/** One on ports of its own is the embedded service, which has tests of its own. */
-const kinds = isThorough ? (['simulated', 'listening', 'live'] as const) : (['simulated', 'live'] as const);
-/** Each starts every process of a live cluster again: live in a thorough run alone, and in sandbox-control-live.test.ts. */
-const startsAgain = (kind: string) => kind === 'live' && !isThorough;
+const kinds = isThorough ? (['simulated', 'listening', 'live'] as const) : (['simulated', 'listening'] as const);
 
 describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') => {
   let custody: TestCluster;
@@ -109,7 +109,7 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
     await expect(custody.inject({ fault: 'bad_partial', target: 'node/77' })).rejects.toThrow(/node\/77/);
   });
 
-  test.skipIf(startsAgain(kind))('a snapshot brings back what was there, and the nonces of then are void', async () => {
+  test('a snapshot brings back what was there, and the nonces of then are void', async () => {
     const key = await custody.makeKey();
     const snapshot = await custody.takeSnapshot();
     const later = await custody.makeKey();
@@ -156,14 +156,14 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
     await custody.sign(await custody.makeKey(), 'unharmed');
   });
 
-  test.skipIf(startsAgain(kind))('a reset leaves nothing behind', async () => {
+  test('a reset leaves nothing behind', async () => {
     const key = await custody.makeKey();
     await custody.reset();
     expect(await custody.session(key.id)).toBeUndefined();
     await custody.sign(await custody.makeKey(), 'afresh');
   });
 
-  describe.runIf(kind === 'live')('from outside', () => {
+  describe.runIf(kind !== 'simulated')('from outside', () => {
     test('tells where it is and what to show it; the second principal’s approval counts', async () => {
       const post = async (path: string, body: object, token = custody.token) => {
         const answer = await new RestClient(custody.url, token).post<{ id: string; status?: string }>(path, body);
@@ -189,7 +189,7 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
       client.close();
     });
 
-    test.each<Fault>([
+    test.runIf(kind === 'live').each<Fault>([
       { fault: 'pause', target: 'gateway', for_ms: 1_000 },
       { fault: 'partition', target: 'gateway', for_ms: 1_000 },
       { fault: 'redis_gone', for_ms: 1_500 },
@@ -204,7 +204,7 @@ describe.each(kinds)('a %s cluster', (kind: 'simulated' | 'listening' | 'live') 
       expect(signature).toHaveLength(64);
     });
 
-    test('answers a crash of the gateway in short words, too', async () => {
+    test.runIf(kind === 'live')('answers a crash of the gateway in short words, too', async () => {
       const key = await custody.makeKey({ threshold: 2, totalNodes: 3 });
       const { triggerCount, strikes } = await custody.crash('gateway');
       expect([await triggerCount(), await strikes()]).toEqual([1, 1]);
@@ -220,12 +220,13 @@ test('a simulated cluster has no gRPC address, and says what has one', async () 
   expect(custody.url).toBe('http://signmesh.test');
 });
 
+const startedAtOnce = runs(1, 2);
 test('live clusters start at once; what a killed test leaves behind, the next one clears away', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'signmesh-leftovers-'));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
   const living = await makeOwnFolder(parent);
   const program = fileURLToPath(new URL('./child/live-clusters.mjs', import.meta.url));
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [program, String(startedAtOnce)], {
     env: { ...process.env, TMPDIR: parent },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -234,10 +235,10 @@ test('live clusters start at once; what a killed test leaves behind, the next on
     createInterface({ input: child.stdout }).once('line', resolve);
     child.once('exit', () => reject(new Error('the program ended before it had clusters')));
   });
-  const both = JSON.parse(line) as readonly { readonly url: string; readonly token: string }[];
-  expect(new Set(both.map(({ url }) => url)).size).toBe(2);
+  const started = JSON.parse(line) as readonly { readonly url: string; readonly token: string }[];
+  expect(new Set(started.map(({ url }) => url)).size).toBe(startedAtOnce);
   const signatures = await Promise.all(
-    both.map(async ({ url, token }) => {
+    started.map(async ({ url, token }) => {
       const custody = await cluster({ live: url, token });
       const key = await custody.makeKey({ threshold: 2, totalNodes: 2 });
       const { signature } = await custody.sign(key, 'at once');
@@ -245,7 +246,7 @@ test('live clusters start at once; what a killed test leaves behind, the next on
       return signature.length;
     }),
   );
-  expect(signatures).toEqual([64, 64]);
+  expect(signatures).toEqual(started.map(() => 64));
   const folders = readdirSync(parent).map((name) => join(parent, name));
   const abandoned = folders.filter((folder) => !living.dataDir.startsWith(folder));
   const pids = abandoned.flatMap((folder) => {
@@ -255,7 +256,7 @@ test('live clusters start at once; what a killed test leaves behind, the next on
   child.kill('SIGKILL');
   await new Promise((resolve) => child.once('exit', resolve));
   const next = await makeOwnFolder(parent);
-  expect([abandoned.length, abandoned.filter((folder) => existsSync(folder))]).toEqual([2, []]);
+  expect([abandoned.length, abandoned.filter((folder) => existsSync(folder))]).toEqual([startedAtOnce, []]);
   expect(pids.filter(isAlive)).toEqual([]);
   // That of a process that lives is left alone, and so is what has no owner yet.
   mkdirSync(join(parent, 'signmesh-test-just-made'));

@@ -55,6 +55,12 @@ describe('the package', () => {
     expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
   });
 
+  test('has its client in one file without imports, for browsers too', () => {
+    const client = readFileSync(join(installed, 'dist/clients/client/index.js'), 'utf8');
+    expect(client).toContain('export{');
+    expect(client).not.toMatch(/\bimport\b *[({*'"\w]|\bfrom *['"]|\brequire\(/);
+  });
+
   test('declares types out of its own files and of packages that it brings', () => {
     const brought = Object.keys(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).dependencies);
     const declarations = packed.files.filter((path) => path.endsWith('.d.ts'));
@@ -168,31 +174,35 @@ describe('npx signmesh', () => {
     expect(searched).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^2 runs, .*: nothing found\n$/) });
   });
 
-  test('on a platform without a binary of secp256k1 signs in JavaScript, and its health says so', async () => {
-    const without = join(project, 'node_modules', 'signmesh-without-binary');
-    cpSync(installed, without, { recursive: true });
-    rmSync(join(without, 'dist', 'native', 'secp256k1', `${process.platform}-${process.arch}`), { recursive: true });
-    const cryptos = await Promise.all(
-      [installed, without].map(async (folder) => {
-        const data = temporaryFolder();
-        const there = (...words: string[]) =>
-          run(data, process.execPath, [join(folder, 'cli', 'signmesh.mjs'), ...words, '--data-dir', 'here'], {
-            SIGNMESH_HTTP_PORT: '0',
-            SIGNMESH_GRPC_PORT: '0',
-          });
-        const { stdout } = await there('up', '--embedded', '--detach', '--json');
-        const ready = JSON.parse(stdout) as ReadyLine;
-        await signOnce(ready);
-        const health = (await (await fetch(`${ready.http}/v1/health`)).json()) as { readonly crypto: string };
-        await there('stop');
-        return health.crypto;
-      }),
-    );
-    rmSync(without, { recursive: true });
-    expect(cryptos).toEqual(['native', 'js']);
-  });
+  // The choice of the library: test/core/crypto/secp256k1.test.ts.
+  test.runIf(isThorough)(
+    'on a platform without a binary of secp256k1 signs in JavaScript, and its health says so',
+    async () => {
+      const without = join(project, 'node_modules', 'signmesh-without-binary');
+      cpSync(installed, without, { recursive: true });
+      rmSync(join(without, 'dist', 'native', 'secp256k1', `${process.platform}-${process.arch}`), { recursive: true });
+      const cryptos = await Promise.all(
+        [installed, without].map(async (folder) => {
+          const data = temporaryFolder();
+          const there = (...words: string[]) =>
+            run(data, process.execPath, [join(folder, 'cli', 'signmesh.mjs'), ...words, '--data-dir', 'here'], {
+              SIGNMESH_HTTP_PORT: '0',
+              SIGNMESH_GRPC_PORT: '0',
+            });
+          const { stdout } = await there('up', '--embedded', '--detach', '--json');
+          const ready = JSON.parse(stdout) as ReadyLine;
+          await signOnce(ready);
+          const health = (await (await fetch(`${ready.http}/v1/health`)).json()) as { readonly crypto: string };
+          await there('stop');
+          return health.crypto;
+        }),
+      );
+      rmSync(without, { recursive: true });
+      expect(cryptos).toEqual(['native', 'js']);
+    },
+  );
 
-  test('brings no elliptic, and npm lists what it brings', async () => {
+  test.runIf(isThorough)('brings no elliptic, and npm lists what it brings', async () => {
     const elliptic = await run(project, 'npm', ['ls', 'elliptic', '--omit=dev', '--json']);
     expect(JSON.parse(elliptic.stdout)).not.toHaveProperty('dependencies');
     // From the lock file: node_modules has tools of this repository besides.
@@ -217,7 +227,8 @@ describe('npx signmesh', () => {
 });
 
 describe('signmesh/testing, installed', () => {
-  test('serves vitest files: signatures, and the HTTP client of a user', async () => {
+  // In the checkout examples/testing/ runs always; what vitest and node:test import is the same.
+  test.runIf(isThorough)('serves vitest files: signatures, and the HTTP client of a user', async () => {
     for (const file of ['survives-a-crash.test.ts', 'payouts.test.ts', 'payout-client.ts'])
       cpSync(join(root, 'examples/testing', file), join(project, file));
     // Vitest's own limits, 5 and 10 s by the clock, are too short for a busy machine.

@@ -1,12 +1,12 @@
 /** What a request comes to: whose turn it is, what follows a commit, which answers a key keeps, what a caller hears of ports. */
 import { describe, expect, test } from 'vitest';
-import { isStored } from '../../../gateway/api/answers.ts';
 import { ConflictLocks } from '../../../gateway/api/conflict-queue.ts';
 import { freshAttempt } from '../../../gateway/api/context.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { execute } from '../../../gateway/api/execute.ts';
 import { toServiceError } from '../../../gateway/api/failures.ts';
 import type { Answer } from '../../../gateway/api/route.ts';
+import { isStored } from '../../../gateway/api/stored-answers.ts';
 import { scanJson } from '../../../gateway/api/validate.ts';
 import { ProviderUnavailable } from '../../../wallets/providers/port/port.ts';
 import type { CommitOutcome, TenantStore } from '../../../wallets/store/contract.ts';

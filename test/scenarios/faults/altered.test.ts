@@ -4,7 +4,7 @@ import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_
 import type { WireBody } from '../../../proto/wire.ts';
 import { altered, alteredFrame } from '../../../scenarios/faults/byzantine/altered.ts';
 import { falseRefusal } from '../../../scenarios/faults/byzantine/refusals.ts';
-import type { AlterationKind } from '../../../scenarios/faults/vocabulary/fault.ts';
+import type { AlterationKind } from '../../../scenarios/faults/vocabulary/fault-parts.ts';
 import { alteredAnswers, alteredRequests } from '../../../simulation/search/signing/alterations.ts';
 import { frameAt } from './support/frames.ts';
 

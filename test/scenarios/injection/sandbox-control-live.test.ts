@@ -7,6 +7,7 @@ import { nodeWaits } from '../../support/busy-machine.ts';
 import { startCluster, type TestCluster } from '../../support/cluster.ts';
 import type { JsonReply, RestMethod } from '../../support/rest.ts';
 import { SpanCollector } from '../../support/span-collector.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 
 let cluster: TestCluster;
@@ -224,23 +225,27 @@ describe.sequential('faults by API', () => {
     await sign();
   });
 
-  test('a reset leaves what a first start leaves: the ready-made keys, the tokens, the right time, and the snapshots', async () => {
-    const session = await sign();
-    await sandbox('POST', '/nodes/5/crash', { restart_after_ms: null });
-    await sandbox('POST', '/faults', { fault: 'pause', target: 'node/1', for_ms: 60_000 });
-    await sandbox('POST', '/reset');
-    const { nodes } = await sandbox('GET', '/nodes');
-    expect(
-      nodes.every(
-        ({ state, clock_offset_ms }: Record<string, unknown>) => state === 'running' && clock_offset_ms === 0,
-      ),
-    ).toBe(true);
-    expect((await share(session)).receipt.reason_code).toBe('SESSION_NOT_FOUND');
-    expect((await sandbox('GET', '/snapshots')).snapshots).toHaveLength(1);
-    const { body: keys } = await api('POST', '/v1/dkg/shares', { session_id: 'sandbox-secp256k1' });
-    expect(keys.receipt.message).toContain(cluster.ready.keys[0]!.public_key);
-    await sign();
-  });
+  // Simulated and embedded: test/clients/testing/cluster.test.ts.
+  test.runIf(isThorough)(
+    'a reset leaves what a first start leaves: the ready-made keys, the tokens, the right time, and the snapshots',
+    async () => {
+      const session = await sign();
+      await sandbox('POST', '/nodes/5/crash', { restart_after_ms: null });
+      await sandbox('POST', '/faults', { fault: 'pause', target: 'node/1', for_ms: 60_000 });
+      await sandbox('POST', '/reset');
+      const { nodes } = await sandbox('GET', '/nodes');
+      expect(
+        nodes.every(
+          ({ state, clock_offset_ms }: Record<string, unknown>) => state === 'running' && clock_offset_ms === 0,
+        ),
+      ).toBe(true);
+      expect((await share(session)).receipt.reason_code).toBe('SESSION_NOT_FOUND');
+      expect((await sandbox('GET', '/snapshots')).snapshots).toHaveLength(1);
+      const { body: keys } = await api('POST', '/v1/dkg/shares', { session_id: 'sandbox-secp256k1' });
+      expect(keys.receipt.message).toContain(cluster.ready.keys[0]!.public_key);
+      await sign();
+    },
+  );
 
   test('a cluster with processes that stand still or are held down stops cleanly', async () => {
     await sandbox('POST', '/nodes/2/pause');

@@ -1,4 +1,7 @@
-/** The largest cluster: 100 nodes with threshold 51. The curves of its signatures have tests of their own. */
+/**
+ * The largest cluster: 100 nodes with threshold 51, in a thorough run. In `npm test` its signatures are made without a cluster
+ * (test/core/crypto/frost/frost.test.ts), and the embedded service begins its keys (test/cli/start-signals.test.ts).
+ */
 import { expect, test } from 'vitest';
 import { nodesMax } from '../../../proto/limits.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
@@ -8,20 +11,17 @@ import { isThorough } from '../../support/thorough.ts';
 
 useModelCryptography();
 
-test.each(isThorough ? ['secp256k1', 'ed25519'] : ['secp256k1'])(
-  '100 nodes make a key of %s, and 51 of them sign',
-  (curve) => {
-    const cluster = new SimCluster({
-      seed: 'hundred',
-      nodes: nodesMax,
-      sharing: { threshold: 51, totalNodes: nodesMax },
-    });
-    cluster.initiateDkg({ sessionId: 'k', derivation: { curve } }).result();
-    expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
-    const begun = cluster.initiateSigning({ transactionIntentId: 'i', walletId: 'k', messageHash: digest }).result();
-    const signed = cluster.submitSignatureShare({ signingSessionId: begun.signingSessionId }).result();
-    expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
-    const { submitted } = cluster.inspectSession({ sessionId: begun.signingSessionId }).result();
-    expect(submitted).toHaveLength(51);
-  },
-);
+test.runIf(isThorough).each(['secp256k1', 'ed25519'])('100 nodes make a key of %s, and 51 of them sign', (curve) => {
+  const cluster = new SimCluster({
+    seed: 'hundred',
+    nodes: nodesMax,
+    sharing: { threshold: 51, totalNodes: nodesMax },
+  });
+  cluster.initiateDkg({ sessionId: 'k', derivation: { curve } }).result();
+  expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
+  const begun = cluster.initiateSigning({ transactionIntentId: 'i', walletId: 'k', messageHash: digest }).result();
+  const signed = cluster.submitSignatureShare({ signingSessionId: begun.signingSessionId }).result();
+  expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
+  const { submitted } = cluster.inspectSession({ sessionId: begun.signingSessionId }).result();
+  expect(submitted).toHaveLength(51);
+});

@@ -9,7 +9,7 @@ import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../.
 import type { Behaviour, Context, Input, Step } from '../../../core/actors/contract.ts';
 import { refusedInput } from '../../../core/actors/kernel/step.ts';
 import type { NodeIdentity } from '../../../nodes/behaviours.ts';
-import type { SignerState } from '../../../nodes/signer/signer-actor.ts';
+import type { SignerState } from '../../../nodes/signer/signer-state.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { type Profile, profiles } from '../../../simulation/search/profiles.ts';
 import { runSeed } from '../../../simulation/search/signing/workload.ts';

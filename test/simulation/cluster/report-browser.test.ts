@@ -21,6 +21,7 @@ import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import { temporaryFolder } from '../../cli/support/temporary.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { findChromium } from '../../support/chromium.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { patienceMs } from '../../support/until.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
@@ -248,7 +249,7 @@ describe.skipIf(executablePath === undefined)('the page in a browser', () => {
     await page.close();
   });
 
-  test('loads 100,000 events within seconds, and draws the last of them', async () => {
+  test.runIf(isThorough)('loads 100,000 events within seconds, and draws the last of them', async () => {
     const run = manySessions(5300);
     const last = run.events.length - 1;
     expect(last).toBeGreaterThan(100_000);

@@ -241,7 +241,7 @@ describe('what is said of a shape', () => {
       (name) => name !== 'inject',
     );
     const object = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 });
-    const numRuns = runs(400, 2000);
+    const numRuns = runs(200, 2000);
     let refused = 0;
     fc.assert(
       fc.property(fc.constantFrom(...schemas), object, (schema, random) => {

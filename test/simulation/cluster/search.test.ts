@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { run as runCommand } from '../../../cli/sim.ts';
 import { faultEngine } from '../../../scenarios/faults/engine.ts';
-import { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../../scenarios/faults/vocabulary/kinds.ts';
 import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { toYaml } from '../../../scenarios/runner/to-yaml.ts';

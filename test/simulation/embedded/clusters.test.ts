@@ -184,7 +184,7 @@ it('saves the state of all clusters and loads it again; a file with another numb
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-clusters-'));
   const path = join(folder, 'my.state');
   const save = (state: StoredState) => saveState(path, dataFormat, state);
-  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, dataDir: undefined };
+  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, detached: false };
   const up = (environment: Record<string, string>) =>
     upEmbedded({ settings: loadSettings(environment).settings, ...options, state: path, record: undefined });
   try {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ensureClusterMaterial } from '../../../cli/cluster-files/cluster-material.ts';
-import { identify } from '../../../cli/common/process-identity.ts';
+import { identify } from '../../../cli/common/process-records.ts';
 import { upEmbedded } from '../../../cli/embedded/embedded.ts';
 import { standInLine } from '../../../cli/embedded/requested.ts';
 import { loadSettings } from '../../../cli/settings/config.ts';
@@ -67,7 +67,7 @@ it('makes keys with its threshold', async () => {
 
 function start(environment: Record<string, string>, files: { state?: string } = {}) {
   const { settings } = loadSettings(environment);
-  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, dataDir: undefined };
+  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, detached: false };
   return upEmbedded({ settings, ...options, state: files.state, record: undefined });
 }
 

@@ -151,7 +151,7 @@ it('refuses what is no state, another format, and a damaged file', () => {
 });
 
 it('refuses before it starts what it could not save at the end', async () => {
-  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, dataDir: undefined };
+  const options = { seed: undefined, nodes: undefined, json: true, verbose: false, detached: false };
   const start = (files: { state?: string; record?: string }) =>
     upEmbedded({ settings: loadSettings({}).settings, ...options, state: files.state, record: files.record });
   const nowhere = join(folder, 'nowhere');

@@ -169,7 +169,7 @@ describe('a sequence of commands', () => {
           expect(other < 0 ? other : 'some').toBe(one < 0 ? one : 'some');
         }
       }),
-      { numRuns: runs(2_000, 50_000) },
+      { numRuns: runs(800, 50_000) },
     );
     for (const refused of ['HINCRBY', 'INCR', 'ZADD', 'XADD', 'GET']) expect(kinds).toContain(`${refused} refused`);
   });

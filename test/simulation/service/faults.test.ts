@@ -9,7 +9,7 @@ import { CustodyWorld, type WorldOptions } from '../../../simulation/service/cus
 import type { PortCall, PortFate } from '../../../simulation/service/process-life.ts';
 import { randomPlan } from '../../../simulation/service/random-plan.ts';
 import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
-import { runs } from '../../support/thorough.ts';
+import { isThorough, runs } from '../../support/thorough.ts';
 import { openTenant, pay, settledFaults } from './support/payments.ts';
 
 const fast = { cryptography: 'model', codec: 'none' } as const;
@@ -95,25 +95,27 @@ async function randomRun(seed: string): Promise<Run> {
   return { trace: [...world.trace, ...world.cluster.trace], faults, done: random.done };
 }
 
-test('random fates with two gateways and two workers break nothing, and a seed gives the same trace again', {
-  timeout: 3_600_000,
-}, async () => {
-  const done = new Set<string>();
-  const kinds = ['after', 'before', 'delayed', 'lost', 'refused', 'unanswered'];
-  // As many seeds more as it takes to draw each kind.
-  for (let seed = 1; seed <= runs(2, 100) || (done.size < kinds.length && seed <= 20); seed += 1) {
-    const one = await randomRun(`world-${seed}`);
-    expect([seed, one.faults]).toEqual([seed, []]);
-    for (const kind of one.done.keys()) done.add(kind);
-    // One seed shows what another shows of it.
-    if (seed > runs(1, 100)) continue;
-    const again = await randomRun(`world-${seed}`);
-    const at = one.trace.findIndex((line, index) => line !== again.trace[index]);
-    expect([seed, at, one.trace[at], again.trace[at]]).toEqual([seed, -1, undefined, undefined]);
-    expect(again.trace.length).toBe(one.trace.length);
-  }
-  expect([...done].sort()).toEqual(kinds);
-});
+// In `npm test` the search runs twice by a seed, and each kind of fate hits a transfer above.
+test.runIf(isThorough)(
+  'random fates with two gateways and two workers break nothing, and a seed gives the same trace again',
+  {
+    timeout: 3_600_000,
+  },
+  async () => {
+    const done = new Set<string>();
+    const kinds = ['after', 'before', 'delayed', 'lost', 'refused', 'unanswered'];
+    for (let seed = 1; seed <= 100; seed += 1) {
+      const one = await randomRun(`world-${seed}`);
+      expect([seed, one.faults]).toEqual([seed, []]);
+      for (const kind of one.done.keys()) done.add(kind);
+      const again = await randomRun(`world-${seed}`);
+      const at = one.trace.findIndex((line, index) => line !== again.trace[index]);
+      expect([seed, at, one.trace[at], again.trace[at]]).toEqual([seed, -1, undefined, undefined]);
+      expect(again.trace.length).toBe(one.trace.length);
+    }
+    expect([...done].sort()).toEqual(kinds);
+  },
+);
 
 describe('a fault of the vocabulary', () => {
   const faults: readonly Fault[] = [
@@ -140,14 +142,18 @@ describe('a fault of the vocabulary', () => {
     { fault: 'answer_status', status: 503, count: 2 },
     { fault: 'store_failing', target: 'coordinator', count: 2 },
   ];
-  test.each(faults)('$fault $target $at: the books are right afterwards', async (fault) => {
-    const world = new CustodyWorld({ seed: 'vocabulary', keepTrace: false, gateways: 2, ...fast });
-    const tenant = await openTenant(world);
-    world.cluster.arm(fault);
-    expect(await world.run(pay(tenant, 'one', '0.2'))).toBe('completed');
-    expect(await settledFaults(world, tenant)).toEqual([]);
-    expect(world.cluster.faultStatuses().map(({ triggerCount }) => triggerCount)).not.toContain(0);
-  });
+  // Scenario files have the others (gateway-crash-in-transfers, redis-gone-in-transfers, worker-dies-at-a-delivery …).
+  test.each(faults.filter((_, index) => isThorough || index % 3 === 1))(
+    '$fault $target $at: the books are right afterwards',
+    async (fault) => {
+      const world = new CustodyWorld({ seed: 'vocabulary', keepTrace: false, gateways: 2, ...fast });
+      const tenant = await openTenant(world);
+      world.cluster.arm(fault);
+      expect(await world.run(pay(tenant, 'one', '0.2'))).toBe('completed');
+      expect(await settledFaults(world, tenant)).toEqual([]);
+      expect(world.cluster.faultStatuses().map(({ triggerCount }) => triggerCount)).not.toContain(0);
+    },
+  );
 
   test.each<[Fault, (received: readonly DeliveredRequest[], armedMs: number) => boolean]>([
     [

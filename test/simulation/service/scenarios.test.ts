@@ -40,7 +40,7 @@ test.each(scenarios.map((one) => [one.scenario, one] as const))('%s passes', asy
   expect((await runInCustodyWorld(one, { crypto, record: false })).verdict).toEqual({ kind: 'passed' });
 });
 
-const again = scenarios.filter((_, index) => isThorough || index % 25 === 0);
+const again = scenarios.filter((_, index) => isThorough || index % 50 === 0);
 test.each(again.map((one) => [one.scenario, one] as const))('%s gives the same run twice', async (_, one) => {
   const runs = [];
   for (let run = 0; run < 2; run += 1) runs.push(JSON.stringify(await runInCustodyWorld(one, { crypto: 'model' })));

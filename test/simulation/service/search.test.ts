@@ -2,17 +2,21 @@
 import { describe, expect, test } from 'vitest';
 import { walletProfiles } from '../../../simulation/search/wallets/profiles.ts';
 import { runWorldSeed } from '../../../simulation/search/wallets/run.ts';
-import { runs } from '../../support/thorough.ts';
+import { isThorough, runs } from '../../support/thorough.ts';
 
 const fast = { crypto: 'model', record: false } as const;
 
 describe('random runs', { timeout: 3_600_000 }, () => {
-  test.each(walletProfiles)('%s: nothing is found', async (profile) => {
-    for (let seed = 1; seed <= runs(1, 150); seed += 1) {
-      const { verdict } = await runWorldSeed(seed, profile, fast);
-      expect([seed, verdict]).toEqual([seed, { kind: 'passed' }]);
-    }
-  });
+  // The planted flaw of planted.test.ts is searched for in another profile.
+  test.each(walletProfiles.filter((profile) => isThorough || profile === 'stormy'))(
+    '%s: nothing is found',
+    async (profile) => {
+      for (let seed = 1; seed <= runs(1, 150); seed += 1) {
+        const { verdict } = await runWorldSeed(seed, profile, fast);
+        expect([seed, verdict]).toEqual([seed, { kind: 'passed' }]);
+      }
+    },
+  );
 
   test('a drift of a wallet whose newest movement is of a token, which answered 500', async () => {
     const { verdict } = await runWorldSeed(1, 'calm', fast, { favoured: ['recon'], turns: [] });

@@ -18,7 +18,7 @@ async function bench(...more: readonly string[]): Promise<{ results: Results; st
   return { results: JSON.parse(stdout) as Results, stderr };
 }
 
-test('a tiny run without a cluster is correct', async () => {
+test.runIf(isThorough)('a tiny run without a cluster is correct', async () => {
   const { results, stderr } = await bench('--only', 'simulation');
   expect(results.correctness.holds).toBe(true);
   expect(results.simulation.length).toBeGreaterThan(0);

@@ -132,7 +132,7 @@ describe('on Bitcoin', () => {
           seen.refused += 1;
         }
       }),
-      { numRuns: runs(1_500, 10_000) },
+      { numRuns: runs(600, 10_000) },
     );
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0);
   });

@@ -199,10 +199,10 @@ describe.each(storeWorlds)('on %s', (world) => {
       }
       await sameAs(model, tenant);
     });
-    await fc.assert(property, { numRuns: runs(70, 120) });
+    await fc.assert(property, { numRuns: runs(35, 120) });
     // The plans have reached every way to end; where chance has left one out, further ones do.
     const ways = ['claimed', 'committed', 'conflict', 'insufficient', 'notEmpty', 'status'];
-    for (let more = 0; more < 10 && kinds.size < ways.length; more += 1) await fc.assert(property, { numRuns: 70 });
+    for (let more = 0; more < 10 && kinds.size < ways.length; more += 1) await fc.assert(property, { numRuns: 35 });
     expect([...kinds].sort()).toEqual(ways);
   });
 

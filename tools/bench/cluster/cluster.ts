@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { builtFile } from '../../../cli/common/built.ts';
 import { errorText, Failure } from '../../../cli/common/failure.ts';
-import { readRecord } from '../../../cli/common/process-identity.ts';
+import { readRecord } from '../../../cli/common/process-records.ts';
 import { type Client, createClient } from '../../../clients/client/index.ts';
 import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
 import type { ClusterKey } from '../../../clients/load/verdict/signatures.ts';

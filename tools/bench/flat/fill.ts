@@ -17,7 +17,7 @@ import {
 } from '../../../coordinator/contract/record.ts';
 import { changeEvent } from '../../../coordinator/session/events.ts';
 import { redisKeys } from '../../../coordinator/store/layout.ts';
-import { sessionStore } from '../../../coordinator/store/session-store.ts';
+import { SessionStore } from '../../../coordinator/store/session-store.ts';
 import { systemClock, systemRandom } from '../../../core/actors/live/ports.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../../proto/ids.ts';
@@ -33,11 +33,11 @@ const day = 86_400_000;
 
 export class SessionFiller {
   readonly #redis: Redis;
-  readonly #store: ReturnType<typeof sessionStore>;
+  readonly #store: SessionStore;
   readonly #templates: readonly Signed[];
   #next = 0;
 
-  private constructor(redis: Redis, store: ReturnType<typeof sessionStore>, templates: readonly Signed[]) {
+  private constructor(redis: Redis, store: SessionStore, templates: readonly Signed[]) {
     this.#redis = redis;
     this.#store = store;
     this.#templates = templates;
@@ -53,7 +53,7 @@ export class SessionFiller {
     const refused = (what: string) => () => {
       throw new Error(`the bench's sessions are ${what}`);
     };
-    const store = sessionStore(redis, fence, {
+    const store = new SessionStore(redis, fence, {
       ...{
         clusterId,
         clock: systemClock,

@@ -7,7 +7,7 @@
  * or stricter wallet can sign until the job is done, which takes until the coordinator answers.
  */
 import type { CallMeta } from '../../providers/port/port.ts';
-import type { ClusterSigner } from '../../providers/self-hosted/public.ts';
+import type { ClusterSigner } from '../../providers/self-hosted/cluster-signer.ts';
 import type { DueEntry, TenantStore } from '../../store/contract.ts';
 import { walletType } from './record.ts';
 

@@ -68,7 +68,9 @@ const takeOverdue = luaScript<OfWebhook<{ beforeMs: number; nowMs: number; limit
 );
 const clear = luaScript<OfWebhook<{ limit: number }>, number>('wallets/delivery/deliveries/clear.lua');
 const depth = luaScript<OfWebhook, DepthReply>('wallets/delivery/deliveries/depth.lua');
-const trim = luaScript<OfWebhook<Retention & { limit: number }>, number>('wallets/delivery/deliveries/trim.lua');
+const trim = luaScript<OfWebhook<Retention & { limit: number }>, number>(
+  'wallets/delivery/deliveries/trim-webhook-log.lua',
+);
 
 export type HookScripts = ReturnType<typeof hookScripts>;
 

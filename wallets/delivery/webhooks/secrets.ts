@@ -7,7 +7,7 @@ import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { aboutSecret, type WebhookSecret } from './record.ts';
 
 export interface SecretDeps {
-  /** Seals secrets; the port of rest/answers.ts. */
+  /** Seals secrets; the port of gateway/api/stored-answers.ts. */
   readonly seal: { seal(plain: string, about: string): string };
   readonly random: RandomBytes;
 }

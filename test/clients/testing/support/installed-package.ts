@@ -1,9 +1,10 @@
 /**
- * The package as its users get it: packed from this checkout, installed by npm in an empty project outside it. Versions of
- * its dependencies come from npm's cache where it has them, else from the registry that this machine is set up with.
+ * The package as its users get it: packed from this checkout, and installed in an empty project outside it. In a thorough run npm
+ * installs it, with dependencies from its cache, else from the registry that this machine is set up with; in `npm test` it is
+ * unpacked, beside links to those packages of this checkout that its package.json names.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from '../../../cli/support/up-process.ts';
@@ -73,14 +74,29 @@ export async function install(folder: string, tarball: string): Promise<void> {
     join(folder, 'package.json'),
     JSON.stringify({ name: 'stranger', version: '1.0.0', private: true, type: 'module' }),
   );
-  // npm compiles the optional package for security modules, which no test of the installed package uses.
-  const omitted = isThorough ? [] : ['--omit=optional'];
-  await npm(folder, ['install', '--prefer-offline', '--no-audit', '--no-fund', ...omitted, tarball]);
+  if (isThorough) await npm(folder, ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]);
+  else await unpack(join(folder, 'node_modules'), tarball);
   // Tools are this repository's: what is tried is the package, not an install of what its example uses besides.
   for (const tool of ['vitest', '@noble']) {
     symlinkSync(join(root, 'node_modules', tool), join(folder, 'node_modules', tool));
   }
   cpSync(join(dirname(dirname(fileURLToPath(import.meta.url))), 'installed'), folder, { recursive: true });
+}
+
+/** The package, its command, and what it depends on. */
+async function unpack(modules: string, tarball: string): Promise<void> {
+  const own = join(modules, 'signmesh');
+  mkdirSync(own, { recursive: true });
+  const { exitCode, stderr } = await run(modules, 'tar', ['-xzf', tarball, '-C', own, '--strip-components=1']);
+  if (exitCode !== 0) throw new Error(stderr);
+  const { bin, dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
+  chmodSync(join(own, bin.signmesh), 0o755);
+  const links = [['.bin/signmesh', join(own, bin.signmesh)]];
+  for (const name of Object.keys(dependencies)) links.push([name, join(root, 'node_modules', name)]);
+  for (const [name, target] of links) {
+    mkdirSync(dirname(join(modules, name!)), { recursive: true });
+    symlinkSync(target!, join(modules, name!));
+  }
 }
 
 /** Every file below a folder with its size and time of change. */

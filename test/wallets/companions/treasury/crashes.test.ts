@@ -40,7 +40,7 @@ import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { RedisAddressBook } from '../../../../wallets/store/redis-address-book.ts';
 import { type StoreUnderTest, startStore } from '../../../support/store.ts';
-import { isThorough } from '../../../support/thorough.ts';
+import { isThorough, runs } from '../../../support/thorough.ts';
 import { devnet, fakeSigner, sepolia } from '../../providers/self-hosted/support.ts';
 
 const clock = { atMs: Date.UTC(2026, 0, 1), nowMs: () => clock.atMs };
@@ -282,7 +282,7 @@ it('a plan ends the same wherever its executor dies, and no job of reconciliatio
   await run(whole, death);
   const expected = await holdings(whole);
   expect(expected['Venue Solana Devnet SOL']).toBeGreaterThan(0n);
-  for (let at = 1; at <= death.calls; at += 1) {
+  for (let at = 1; at <= death.calls; at += runs(2, 1)) {
     // What a death after a call leaves stored is what a death before the next call leaves.
     for (const side of isThorough || at === 1 ? (['before', 'after'] as const) : (['after'] as const)) {
       const name = `${side}-${at}`;

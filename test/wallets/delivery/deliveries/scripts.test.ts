@@ -121,7 +121,7 @@ const trimmed = async (script: ScriptUnderTest) => {
   return ids;
 };
 
-describeScript('wallets/delivery/deliveries/trim.lua', (script) => {
+describeScript('wallets/delivery/deliveries/trim-webhook-log.lua', (script) => {
   const trim = (more: object) => script.call(keys, { webhookId, ...retention, limit: 9, ...more });
   test.each<[string, object, number]>([
     ['too many: the oldest that arrived go first', { retentionMs: 99_999 }, 3],

@@ -162,7 +162,7 @@ describe('nothing is lost or repeated', () => {
 
   it('while thousands of events are written by two writers, and readers are cut at any point', async () => {
     const [one, two] = [await open(), await open()];
-    const count = runs(4_000, 10_000);
+    const count = runs(2_000, 10_000);
     const steady = await follow(one, { lastEventId: '0' });
     const writing = Promise.all([write(one.store, tenant, count / 2), write(two.store, tenant, count / 2)]);
     const seen: number[] = [];

@@ -6,7 +6,7 @@
  */
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn } from '../cluster/invariants/answers.ts';
+import { proofIn } from '../cluster/invariants/answer-parts.ts';
 import { isSigning, type SessionChange, stateName } from '../cluster/invariants/sessions.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 import type { Promised } from './answer-facts.ts';

@@ -4,7 +4,7 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
-import { inspectionReply } from '../session/inspection.ts';
+import { inspectionReply } from '../session/inspection-replies.ts';
 import { bindsSigners } from './attempt.ts';
 import { attemptOf, partialsOf } from './round.ts';
 import { isLoading, type SigningSessionStep } from './state.ts';
@@ -15,10 +15,10 @@ export function inspect(turn: SigningSessionStep, call: InspectCall): void {
   work.sandbox = { ...work.sandbox, inspections: [...work.sandbox.inspections, call] };
 }
 
-/** Answers every inspection once the key was loaded, unless the step has a write. */
+/** Answers every inspection once the key was loaded, in a step without a write. */
 export function serveInspections(turn: SigningSessionStep): void {
   const { record, work } = turn.state;
-  if (turn.persisted || work.sandbox.inspections.length === 0 || isLoading(work)) return;
+  if (work.sandbox.inspections.length === 0 || isLoading(work)) return;
   const { ceremony } = record;
   const key = work.key.kind === 'known' ? work.key.record : undefined;
   // The partials that a restart lost are requested again, if the session continues.

@@ -1,7 +1,7 @@
 /** A sandbox gateway's view of a session, and of a partial that is not submitted. Nothing here changes state. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import type { CallAnswer } from '../contract/answers.ts';
+import type { CallAnswer } from '../contract/call-answer.ts';
 import type { CoordinatorEffect, InspectCall, PreviewCall } from '../contract/messages.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { outcomeEffect } from './replies.ts';

@@ -9,7 +9,7 @@ import { isSupportedContractVersion } from '../../proto/contract-version.ts';
 import type { Call } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { PreviewPartialRequest } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import type { OrchestrationContext, SignatureShareRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { proofIn } from '../cluster/invariants/answers.ts';
+import { proofIn } from '../cluster/invariants/answer-parts.ts';
 import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 import type { AnsweredCall, AnswerFacts, Promised } from './answer-facts.ts';

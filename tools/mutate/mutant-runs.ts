@@ -31,7 +31,7 @@ const turnsMs = [30, 300, 3_000, Number.POSITIVE_INFINITY];
 /** Runs of one turn: the tests after one that spoiled shared state need another. */
 const runsMax = 3;
 
-export class Trials {
+export class MutantRuns {
   readonly #vitest: Vitest;
   readonly #root: string;
   readonly #mutants: readonly Mutant[];
@@ -49,11 +49,11 @@ export class Trials {
   }
 
   /** `folder`: an empty one, for orders and verdicts. */
-  static async open(root: string, mutants: readonly Mutant[], tests: Tests, folder: string): Promise<Trials> {
+  static async open(root: string, mutants: readonly Mutant[], tests: Tests, folder: string): Promise<MutantRuns> {
     const own = join(repositoryRoot(), 'tools', 'mutate');
     const servers = join(root, 'test', 'support', 'redis-servers.ts');
     const plantedIn = (path: string) => mutants.filter(({ file }) => join(root, file) === path);
-    let trials: Trials | undefined;
+    let runs: MutantRuns | undefined;
     const vitest = await createVitest(
       'test',
       {
@@ -72,7 +72,7 @@ export class Trials {
         runner: join(own, 'runner.ts'),
         // Failures outside of the mutant's tests do not matter.
         dangerouslyIgnoreUnhandledErrors: true,
-        reporters: [{ onTestModuleEnd: (module) => trials?.end(module) }],
+        reporters: [{ onTestModuleEnd: (module) => runs?.end(module) }],
       },
       {
         plugins: [
@@ -87,8 +87,8 @@ export class Trials {
         ],
       },
     );
-    trials = new Trials(vitest, root, mutants, tests, folder);
-    return trials;
+    runs = new MutantRuns(vitest, root, mutants, tests, folder);
+    return runs;
   }
 
   async run(): Promise<ReadonlyMap<number, Result>> {

@@ -1,2 +1,0 @@
-/** The export of the session store: the layout of its records. */
-export { changeOf, endingOf, openingOf } from './layout.ts';
