@@ -66,6 +66,7 @@ import type { GatewayConfig } from './config.ts';
 import type { LoadControl } from './limits/load-control.ts';
 import type { SandboxDeps } from './sandbox/deps.ts';
 import { sandboxRoutes } from './sandbox/routes.ts';
+import { StreamPlaces } from './sandbox/stream-places.ts';
 import type { RestDeps } from './serve/rest.ts';
 import type { SessionReads } from './signing/session-reads.ts';
 import { sessionReadRoutes } from './signing/session-routes.ts';
@@ -119,7 +120,7 @@ export interface WalletApiOptions {
   /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
-  readonly sandbox?: Omit<SandboxDeps, 'timers'>;
+  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places'>;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -202,6 +203,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   });
   options.load?.heed('transfers', (tenant) => driver.pressureOf(tenant));
   const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
+  const places = new StreamPlaces();
   const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
   const policyExists = async (context: RequestContext, name: string) => (await findPolicy(context, name)) !== undefined;
   const wake = (tenant: string): void => driver.wake(tenant);
@@ -234,7 +236,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
-    ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
+    ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers, places })),
   ];
   return {
     routes,
@@ -263,6 +265,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     },
     stop: () => {
       feed.stop();
+      places.stop();
       return driver.stop();
     },
   };

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { identityFromSeed } from '../../core/actors/live/handshake-crypto.ts';
 import { systemRandom } from '../../core/actors/live/ports.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
-import type { Roster } from '../../proto/roster.ts';
+import { defaultSharing, type Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
 import { isNode } from '../../scenarios/faults/cluster-names.ts';
 import { faultEngine } from '../../scenarios/faults/engine.ts';
@@ -126,7 +126,12 @@ export class LiveFaultInjection {
     for (const name of processes.names) {
       if (name !== 'redis') cluster.clocks.set(name, this.#all.clockOffsetOf(name));
     }
-    this.#control = new SandboxController({ injector: this.#all, processes, snapshots: snapshots(processes) });
+    const clusters = this.#options.rosters.map(({ number = firstCluster, nodes, sharing }) => ({
+      ...{ number, nodes: nodes.length, threshold: (sharing ?? defaultSharing(nodes.length)).threshold },
+    }));
+    this.#control = new SandboxController({
+      ...{ injector: this.#all, processes, snapshots: snapshots(processes), about: { world: 'process', clusters } },
+    });
     return processes;
   }
 

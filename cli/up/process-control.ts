@@ -9,6 +9,7 @@ import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injection/ports.ts';
 import { clusterFolder } from '../cluster-files/cluster-material.ts';
 import { clockOffsetVariable, type ProcessOrder } from '../common/channel.ts';
+import { processorMs } from '../common/process-records.ts';
 import { Orders } from './process-commands.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
@@ -60,6 +61,7 @@ export class UpProcesses implements ProcessControl {
         restarts: children.reduce((sum, { restarts }) => sum + restarts, 0),
         startedMs: child.startedMs ?? null,
         residentBytes: (child.isAlive && residentBytes(child.pid)) || null,
+        cpuMs: (child.isAlive && child.pid !== undefined && processorMs(child.pid)) || null,
         together: this.#together.get(process) ?? [process],
       };
     });

@@ -7,7 +7,7 @@ import { ApiError, CallError, ClientError, InvalidOptionError } from './errors.t
 import type { Event } from './generated-api.ts';
 import { type Names, needKnown } from './known-options.ts';
 import { mayRepeat, pauseMs } from './retry.ts';
-import { EventParser } from './server-sent-events.ts';
+import { EventParser, type ServerSentEvent } from './server-sent-events.ts';
 import { pause, type Transport } from './transport.ts';
 
 export interface FollowOptions extends Pick<CallOptions, 'signal'> {
@@ -61,34 +61,63 @@ export async function* follow(transport: Transport, options: FollowOptions): Asy
 export async function* received(
   transport: Transport,
   options: FollowOptions,
-  { onOpen, onBreak, pauseMsMax = Number.POSITIVE_INFINITY }: ConnectionHooks,
+  hooks: ConnectionHooks,
 ): AsyncGenerator<Received, void, undefined> {
   needKnown('events.follow', options, optionNames);
-  const { types, resourceId, afterSequence, onPlace, signal, attemptsMax = Number.POSITIVE_INFINITY } = options;
+  const { types, resourceId, afterSequence, onPlace, signal, attemptsMax } = options;
   if (afterSequence !== undefined && !(Number.isSafeInteger(afterSequence) && afterSequence >= 0)) {
     throw new InvalidOptionError('afterSequence', 'takes the sequence of an event, or 0');
   }
-  const { ports } = transport;
   const query = { type: types?.join(','), resource_id: resourceId };
   let place = afterSequence;
+  const source = { operation: stream, query, lastId: () => place?.toString(), refuse };
+  for await (const { id, data } of messages(transport, source, { signal, attemptsMax }, hooks)) {
+    const event = data === undefined ? undefined : (JSON.parse(data) as Event);
+    const sequence = event?.sequence ?? (/^\d{1,15}$/.test(id ?? '') ? Number(id) : undefined);
+    // A place behind the present one belongs to an event that was given already.
+    if (sequence === undefined || sequence < (place ?? 0) || (event !== undefined && sequence === place)) continue;
+    place = sequence;
+    if (event !== undefined) yield { event, text: data! };
+    // The caller asks for more: it has finished the event, and may store the place.
+    onPlace?.(sequence);
+  }
+}
+
+/** A stream of server-sent events, and where a new connection continues it. */
+interface Source {
+  readonly operation: Operation;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** Of what was received. */
+  readonly lastId: () => string | undefined;
+  /** Throws for a refusal that a new connection meets again. */
+  readonly refuse: (error: ApiError) => void;
+}
+
+interface Limits {
+  readonly signal?: AbortSignal | undefined;
+  readonly attemptsMax?: number | undefined;
+}
+
+/** Over broken connections. As `follow`. */
+export async function* messages(
+  transport: Transport,
+  { operation, query, lastId, refuse }: Source,
+  { signal, attemptsMax = Number.POSITIVE_INFINITY }: Limits,
+  { onOpen, onBreak, pauseMsMax = Number.POSITIVE_INFINITY }: ConnectionHooks = {},
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const { ports } = transport;
   let attempts = 0;
   for (;;) {
     signal?.throwIfAborted();
-    const connection = new Connection(transport, signal);
+    const connection = new Connection(transport, operation, signal);
     let failure: CallError | undefined;
     try {
       const headers: Record<string, string> = { accept: 'text/event-stream' };
-      if (place !== undefined) headers['last-event-id'] = String(place);
-      for await (const { id, data } of connection.read(query, headers, onOpen)) {
+      const id = lastId();
+      if (id !== undefined) headers['last-event-id'] = id;
+      for await (const message of connection.read(query, headers, onOpen)) {
         attempts = 0;
-        const event = data === undefined ? undefined : (JSON.parse(data) as Event);
-        const sequence = event?.sequence ?? (/^\d{1,15}$/.test(id ?? '') ? Number(id) : undefined);
-        // A place behind the present one belongs to an event that was given already.
-        if (sequence === undefined || sequence < (place ?? 0) || (event !== undefined && sequence === place)) continue;
-        place = sequence;
-        if (event !== undefined) yield { event, text: data! };
-        // The caller asks for more: it has finished the event, and may store the place.
-        onPlace?.(sequence);
+        yield message;
       }
     } catch (error) {
       signal?.throwIfAborted();
@@ -112,18 +141,25 @@ function refuse(error: ApiError): void {
       cause: error,
     });
   }
+  refuseForGood(error);
+}
+
+/** Throws what a repeat meets again. */
+export function refuseForGood(error: ApiError): void {
   const { status, details } = error;
   if (status !== 500 && !mayRepeat({ kind: 'answered', status, details }, 'always')) throw error;
 }
 
 class Connection {
   readonly #transport: Transport;
+  readonly #operation: Operation;
   readonly #scope = new AbortController();
   readonly #unlink: () => void;
   #cancelSilence: () => void = () => {};
 
-  constructor(transport: Transport, signal: AbortSignal | undefined) {
+  constructor(transport: Transport, operation: Operation, signal: AbortSignal | undefined) {
     this.#transport = transport;
+    this.#operation = operation;
     const stop = (): void => this.#scope.abort(signal?.reason);
     signal?.addEventListener('abort', stop, { once: true });
     this.#unlink = () => signal?.removeEventListener('abort', stop);
@@ -131,7 +167,7 @@ class Connection {
 
   async *read(query: Readonly<Record<string, unknown>>, headers: Record<string, string>, onOpen?: () => void) {
     this.#expectWords();
-    const body = await this.#transport.open(stream, query, headers, this.#scope.signal);
+    const body = await this.#transport.open(this.#operation, query, headers, this.#scope.signal);
     onOpen?.();
     const reader = body.getReader();
     // Node.js forgets to pass an abort on to a body whose request was garbage-collected: the reader ends by itself.
@@ -141,9 +177,9 @@ class Connection {
     const parser = new EventParser();
     for (;;) {
       const piece = await reader.read().catch((error: unknown) => {
-        throw this.#transport.lost(stream, error);
+        throw this.#transport.lost(this.#operation, error);
       });
-      if (signal.aborted) throw this.#transport.lost(stream, signal.reason);
+      if (signal.aborted) throw this.#transport.lost(this.#operation, signal.reason);
       if (piece.done) return;
       this.#expectWords();
       yield* parser.push(decoder.decode(piece.value, { stream: true }));

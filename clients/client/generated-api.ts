@@ -2099,6 +2099,22 @@ export interface SandboxFaultPage {
   readonly next_cursor: string | null;
 }
 
+export interface SandboxFigures {
+  readonly over_ms: number;
+  readonly frames: number;
+  readonly bytes: number;
+  readonly began: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly p50_ms: number | null;
+  readonly p99_ms: number | null;
+  readonly processes: readonly ({
+    readonly processes: readonly string[];
+    readonly cpu: number | null;
+    readonly resident_bytes: number | null;
+  })[];
+}
+
 export interface SandboxFrame {
   readonly kind: 'frame';
   readonly at_ms: number;
@@ -2165,6 +2181,7 @@ export interface SandboxReceiver {
 
 export interface SandboxRecording {
   readonly events: readonly SandboxEvent[];
+  readonly positions: readonly number[];
   readonly next: number;
   readonly lost: boolean;
   readonly began_at: string;
@@ -2230,6 +2247,65 @@ export interface SandboxStepEvent {
   readonly what: 'began' | 'ended';
   readonly session: string;
   readonly text: string;
+}
+
+export interface SandboxStreamBatch {
+  readonly kind: 'batch';
+  readonly events: readonly SandboxEvent[];
+  readonly positions: readonly number[];
+  readonly sessions?: readonly SandboxStreamSession[];
+  readonly processes?: readonly SandboxNode[];
+  readonly faults?: readonly SandboxFault[];
+  readonly figures?: SandboxFigures;
+  readonly left_out: {
+    readonly frames?: number;
+    readonly processes?: number;
+    readonly faults?: number;
+    readonly sessions?: number;
+    readonly deliveries?: number;
+  };
+  readonly lost: boolean;
+  readonly next: string;
+}
+
+export interface SandboxStreamHello {
+  readonly kind: 'hello';
+  readonly world: 'process' | 'embedded';
+  readonly version: string;
+  readonly began_at: string | null;
+  readonly clusters: readonly ({
+    readonly number: number;
+    readonly threshold: number;
+    readonly nodes: number;
+  })[];
+  readonly processes: readonly SandboxNode[];
+  readonly faults: readonly SandboxFault[];
+  readonly sessions: readonly SandboxStreamSession[];
+  readonly missing: readonly ({
+    readonly topic: 'frames' | 'processes' | 'faults' | 'sessions' | 'deliveries' | 'figures';
+    readonly why: string;
+  })[];
+  readonly lost: boolean;
+  readonly next: string;
+}
+
+export type SandboxStreamMessage = SandboxStreamHello | SandboxStreamBatch;
+
+export interface SandboxStreamSession {
+  readonly tenant: string;
+  readonly session: string;
+  readonly kind: 'dkg' | 'signing';
+  readonly cluster: number;
+  readonly state: 'open' | 'completed' | 'failed';
+  readonly reason_code: string | null;
+  readonly attempt: number;
+  readonly nodes: readonly number[];
+  readonly culprits: readonly number[];
+  readonly faults: readonly string[];
+  readonly frames: number;
+  readonly began_ms: number;
+  readonly last_ms: number;
+  readonly retained: 'all' | 'some';
 }
 
 export interface SandboxToken {
@@ -3579,7 +3655,7 @@ export interface SandboxApi {
   /** Start afresh: no faults, no data but access tokens, the right time: `POST /v1/sandbox/reset`, scope `sandbox:admin`. */
   reset(options?: CallOptions): Promise<ResetSandboxResponse>;
   /** Read what the fault injector saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
-  recording(query?: { after?: number; limit?: number }, options?: CallOptions): Promise<SandboxRecording>;
+  recording(query?: { after?: number; limit?: number; session?: string; tenant?: string }, options?: CallOptions): Promise<SandboxRecording>;
   /** Read how your own webhook receiver should behave now, by the armed faults: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
   receiver(options?: CallOptions): Promise<SandboxReceiver>;
   /** Issue a token: another person of the caller’s tenant, or of a tenant of its own: `POST /v1/sandbox/tokens`, scope `sandbox:admin`. */

@@ -4,9 +4,18 @@
  */
 import type { CallOptions, ClientOptions, Operation } from './contract.ts';
 import { type FollowOptions, follow } from './follow.ts';
-import { type Api, type Event, type EventsApi, type Intent, operations } from './generated-api.ts';
+import {
+  type Api,
+  type Event,
+  type EventsApi,
+  type Intent,
+  operations,
+  type SandboxApi,
+  type SandboxStreamMessage,
+} from './generated-api.ts';
 import { Keys } from './keys.ts';
 import { Pages } from './pages.ts';
+import { type SandboxStreamOptions, sandboxStream } from './sandbox-stream.ts';
 import { Transport } from './transport.ts';
 import { type WaitForOptions, type WaitOptions, waitForIntent, waitUntil } from './waiting.ts';
 
@@ -14,6 +23,10 @@ export interface Client extends Api {
   readonly events: EventsApi & {
     /** The event log as an endless iterator, over broken connections: `GET /v1/events/stream`, scope `events:read`. */
     follow(options?: FollowOptions): AsyncIterable<Event>;
+  };
+  readonly sandbox: SandboxApi & {
+    /** What a running sandbox does, over broken connections: `GET /v1/sandbox/stream`, scope `sandbox:admin`. */
+    stream(options?: SandboxStreamOptions): AsyncIterable<SandboxStreamMessage>;
   };
   /** Keys and signatures in one call each. */
   readonly keys: Keys;
@@ -39,6 +52,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     ...api,
     events: { ...api.events, follow: followEvents },
+    sandbox: { ...api.sandbox, stream: (given = {}) => sandboxStream(transport, given) },
     keys: new Keys({ transport, signing: api.signing, events: api.events, client }),
     waitFor: (intent, given = {}) =>
       waitForIntent(
@@ -95,6 +109,7 @@ export type { FollowOptions } from './follow.ts';
 export type * from './generated-api.ts';
 export type { CreatedKey, CreateKeyOptions, Signature, SignOptions } from './keys.ts';
 export { Pages } from './pages.ts';
+export type { SandboxStreamOptions } from './sandbox-stream.ts';
 export { SigningError } from './signing-error.ts';
 export {
   finalStatuses,

@@ -3,12 +3,15 @@ import type { Timers } from '../../core/actors/contract.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { TokenStore } from '../auth/token-store.ts';
 import type { SandboxSessions } from './sessions.ts';
+import type { StreamPlaces } from './stream-places.ts';
 
 export interface SandboxDeps {
   /** undefined: no process supervisor is connected. */
   readonly control: SandboxControl | undefined;
   readonly sessions: SandboxSessions;
   readonly timers: Timers;
+  /** Of the pages that look at it. */
+  readonly places: StreamPlaces;
   /** undefined: it issues no tokens. */
   readonly tokens?: Pick<TokenStore, 'issueToken'>;
 }

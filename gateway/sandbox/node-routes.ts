@@ -15,7 +15,7 @@ import { common, isoTimeOrNull, wholeList } from './shared.ts';
 /** The delay of an action on this gateway itself, so that its answer can leave. */
 const farewellMs = 100;
 
-const NodeView = Closed(
+export const NodeView = Closed(
   {
     id: Type.String({
       description:
@@ -202,7 +202,7 @@ async function processes({ nowMs }: RequestContext, control: SandboxDeps['contro
 }
 
 /** `realMs`: the machine's time. */
-function nodeView(status: NodeStatus, realMs: number) {
+export function nodeView(status: NodeStatus, realMs: number) {
   const { process, state, pid, restarts, startedMs, linked, clockOffsetMs, residentBytes, together } = status;
   const [, cluster = '1'] = /^cluster\/(\d+)\//.exec(process) ?? [];
   const isUp = startedMs !== null && state !== 'down';
@@ -218,6 +218,6 @@ function nodeView(status: NodeStatus, realMs: number) {
     linked,
     clock_offset_ms: clockOffsetMs,
     resident_bytes: residentBytes,
-    together,
+    together: [...together],
   };
 }

@@ -14,8 +14,9 @@ const eventsDefault = 1_000;
 const RecordingView = Closed(
   {
     events: Type.Array(EventView, { description: 'oldest first' }),
+    positions: Type.Array(Type.Integer({ minimum: 0 }), { description: 'of each event, in the same order' }),
     next: Type.Integer({ minimum: 0, description: '`after` of the next request' }),
-    lost: Type.Boolean({ description: 'events after `after` are no longer retained' }),
+    lost: Type.Boolean({ description: 'events after `after`, or frames of the session, are no longer retained' }),
     began_at: Type.String({ format: 'date-time', description: 'when the recording began: `at_ms` 0' }),
   },
   { title: 'SandboxRecording' },
@@ -56,12 +57,26 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
             `events, 1 to ${eventsMax}; ${eventsDefault} by default`,
           ),
         ),
+        session: Type.Optional(
+          Type.String({
+            ...{ minLength: 1, maxLength: 128 },
+            description:
+              'the frames of this session alone, all of them, which are retained for longer: without `after` and `limit`',
+          }),
+        ),
+        tenant: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 128, description: 'whose session it is; the caller’s by default' }),
+        ),
       }),
       responses: { 200: { description: 'Events', schema: RecordingView } },
-      handle: async (_, { query: { after = '0', limit } }) => {
+      handle: async (context, { query: { after = '0', limit, session, tenant = context.tenant } }) => {
         const takes = { after: Number(after), limit: Number(limit ?? eventsDefault) };
-        const { events, next, lost, beganMs } = await ask(control, 'recording.read', takes);
-        return { status: 200, body: { events: events.map(runEventJson), next, lost, began_at: isoTime(beganMs) } };
+        const { events, positions, next, lost, beganMs } =
+          session === undefined
+            ? await ask(control, 'recording.read', takes)
+            : await ask(control, 'recording.session', { tenant, session });
+        const body = { events: events.map(runEventJson), positions, next, lost, began_at: isoTime(beganMs) };
+        return { status: 200, body };
       },
     }),
     route({

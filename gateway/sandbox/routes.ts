@@ -14,6 +14,7 @@ import { keyRoutes } from './key-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
+import { streamRoutes } from './stream-routes.ts';
 import { timeRoutes } from './time-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
 
@@ -27,6 +28,7 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...keyRoutes(deps),
     ...timeRoutes(deps),
     ...recordingRoutes(deps),
+    ...streamRoutes(deps),
     ...tokenRoutes(deps),
   ];
 }

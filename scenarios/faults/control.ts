@@ -4,6 +4,7 @@
  */
 
 import type { RunEvent } from './recording.ts';
+import type { LeftOut, SandboxWorld, SeenSession, StreamPosition, StreamTopic, Totals } from './stream.ts';
 import type { FaultStatus, ReceiverBehaviour } from './vocabulary/engine-contract.ts';
 import type { Fault } from './vocabulary/fault.ts';
 
@@ -19,6 +20,8 @@ export interface NodeStatus {
   readonly clockOffsetMs: number;
   /** Memory of the whole process; null: it is down, or the system does not report it. */
   readonly residentBytes: number | null;
+  /** CPU time of the whole process since it started; null likewise. */
+  readonly cpuMs: number | null;
   /** All names in this operating system process: nodes may share one. */
   readonly together: readonly string[];
 }
@@ -32,6 +35,37 @@ export interface SnapshotStatus {
 
 /** One frame of a session, as the fault injector saw it pass. */
 export type TranscriptFrame = Extract<RunEvent, { kind: 'frame' }>;
+
+export interface StreamTakes {
+  /** undefined: from now on. */
+  readonly after?: StreamPosition;
+  readonly topics: readonly StreamTopic[];
+  /** Frames and sessions of this tenant alone. */
+  readonly tenant?: string;
+  /** Of events and sessions, as JSON. */
+  readonly bytesMax: number;
+  /** For news, when there are none. */
+  readonly waitMs: number;
+  /** Also what has not changed: for the first message. It does not wait. */
+  readonly whole: boolean;
+  readonly figures: boolean;
+}
+
+export interface StreamGives {
+  readonly about: SandboxWorld;
+  readonly events: readonly RunEvent[];
+  /** Of each event. */
+  readonly positions: readonly number[];
+  /** Those that changed; with `whole` the newest ones. */
+  readonly sessions: readonly SeenSession[];
+  /** All, when one changed. */
+  readonly processes?: readonly NodeStatus[];
+  readonly faults?: readonly ArmedStatus[];
+  readonly totals?: Totals;
+  readonly leftOut: LeftOut;
+  readonly lost: boolean;
+  readonly next: StreamPosition;
+}
 
 /** Each method with its arguments and result. */
 export interface ControlMethods {
@@ -68,11 +102,20 @@ export interface ControlMethods {
     readonly takes: { readonly after: number; readonly limit: number };
     readonly gives: {
       readonly events: readonly RunEvent[];
+      /** Of each event. */
+      readonly positions: readonly number[];
       readonly next: number;
       readonly lost: boolean;
       readonly beganMs: number;
     };
   };
+  /** The frames of one session, as far as they are retained. */
+  'recording.session': {
+    readonly takes: { readonly tenant: string; readonly session: string };
+    readonly gives: ControlMethods['recording.read']['gives'];
+  };
+  /** What is new for a page; waits for it. */
+  'stream.read': { readonly takes: StreamTakes; readonly gives: StreamGives };
   /** The behaviour that the scenario's own webhook receiver must show now; null: it behaves well. */
   'receiver.get': {
     readonly takes: Record<string, never>;

@@ -37,7 +37,7 @@ export function scanFrames(bytes: Buffer): FrameHead[] | undefined {
   return heads;
 }
 
-interface Cursor {
+export interface Cursor {
   at: number;
   /** The varint that was read last. */
   value: number;
@@ -77,12 +77,12 @@ function scanFrame(bytes: Buffer, cursor: Cursor): FrameHead | undefined {
 }
 
 /** Addresses, tenants and sessions are ASCII; other bytes are shown wrongly, without further effect. */
-function textOf(bytes: Buffer, begin: number, end: number): string {
+export function textOf(bytes: Buffer, begin: number, end: number): string {
   return bytes.toString('latin1', begin, end);
 }
 
 /** Numbers up to 2^53: larger ones (no field read here has them) lose their last bits. */
-function readVarint(bytes: Buffer, cursor: Cursor): boolean {
+export function readVarint(bytes: Buffer, cursor: Cursor): boolean {
   let factor = 1;
   let value = 0;
   for (let count = 0; count < 10; count += 1) {

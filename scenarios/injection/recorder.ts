@@ -11,8 +11,10 @@ import type { FrameVerdict } from '../faults/vocabulary/engine-contract.ts';
 import type { FaultKind } from '../faults/vocabulary/fault.ts';
 import { frameWords } from './frame-description.ts';
 import type { FrameHead } from './frame-scan.ts';
+import { outcomeOf, scanOutcome } from './outcomes.ts';
 import { nowMs } from './real-time.ts';
 import { Recording } from './recording.ts';
+import type { Outcome } from './session-book.ts';
 
 type ProcessEvent = Extract<RunEvent, { kind: 'process' }>;
 
@@ -38,12 +40,13 @@ export class FrameRecorder {
 
   /** A frame that passed as it was, in its message. */
   passed(head: FrameHead, message: Buffer): void {
-    this.#frame(head, atOnce, none, this.#mayDecode() ? textOf(head, message) : frameWords[head.point]);
+    const outcome = head.point === 'call_reply' ? scanOutcome(message, head) : undefined;
+    this.#frame(head, atOnce, none, this.#mayDecode() ? textOf(head, message) : frameWords[head.point], outcome);
   }
 
   evaluated(head: FrameHead, envelope: WireEnvelope, { arrivals, faults }: FrameVerdict): void {
     const afterMs = arrivals.map((arrival) => arrival.afterMs);
-    this.#frame(head, afterMs, faults, frameText(envelope));
+    this.#frame(head, afterMs, faults, frameText(envelope), outcomeOf(envelope));
   }
 
   process(process: string, what: ProcessEvent['what'], text: string): void {
@@ -61,25 +64,34 @@ export class FrameRecorder {
     this.recording.add({ kind: 'fault', atMs: this.#atMs(), id, fault, targets: full, what, text });
   }
 
-  #frame(head: FrameHead, afterMs: readonly number[], faults: readonly string[], text: string): void {
+  #frame(
+    head: FrameHead,
+    afterMs: readonly number[],
+    faults: readonly string[],
+    text: string,
+    outcome: Outcome | undefined,
+  ): void {
     const { from, to, point, tenant, session, attempt, begin, end } = head;
     const atMs = this.#atMs();
     const arrivesMs = afterMs.map((each) => atMs + each);
     const bytes = end - begin;
-    this.recording.add({
-      kind: 'frame',
-      atMs,
-      arrivesMs,
-      from: this.#full(from),
-      to: this.#full(to),
-      point,
-      tenant,
-      session,
-      attempt,
-      bytes,
-      text,
-      faults,
-    });
+    this.recording.add(
+      {
+        kind: 'frame',
+        atMs,
+        arrivesMs,
+        from: this.#full(from),
+        to: this.#full(to),
+        point,
+        tenant,
+        session,
+        attempt,
+        bytes,
+        text,
+        faults,
+      },
+      outcome,
+    );
   }
 
   #full(name: string): string {

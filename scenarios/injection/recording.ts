@@ -1,35 +1,74 @@
 /**
  * What the injector saw, in a ring: the newest events of the run, each at a position that never changes. Older ones make
- * room, and a reader that continues before them gets `lost`. A session's transcript is what the ring still has of it.
+ * room, and a reader that continues before them gets `lost`. Frames of sessions stay for longer, by session.
  */
 import type { TranscriptFrame } from '../faults/control.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import { type BookLimits, type Outcome, RecordedSessions } from './session-book.ts';
 
 /** About 20 MB at most. */
 const eventsMax = 50_000;
+
+interface ReadEvents {
+  readonly events: readonly RunEvent[];
+  /** Of each event. */
+  readonly positions: readonly number[];
+  /** Where to read on. */
+  readonly next: number;
+  /** Some before them are gone. */
+  readonly lost: boolean;
+}
 
 export class Recording {
   readonly #eventsMax: number;
   readonly #ring: RunEvent[] = [];
   /** Events that were ever added: the position of the next one. */
   #added = 0;
+  readonly sessions: RecordedSessions;
+  readonly #waiting = new Set<() => void>();
 
-  constructor(max = eventsMax) {
+  constructor(max = eventsMax, limits: Partial<BookLimits> = {}) {
     this.#eventsMax = max;
+    this.sessions = new RecordedSessions(limits);
   }
 
-  add(event: RunEvent): void {
+  /** `outcome`: that a call's answer names. */
+  add(event: RunEvent, outcome?: Outcome): void {
+    this.sessions.add(event, this.#added, outcome);
     this.#ring[this.#added % this.#eventsMax] = event;
     this.#added += 1;
+    if (this.#waiting.size > 0) for (const wake of this.#waiting) wake();
   }
 
-  /** Up to `limit` events from position `after` on. `next`: where to read on. `lost`: some before them are gone. */
-  read(after: number, limit: number): { events: readonly RunEvent[]; next: number; lost: boolean } {
+  get end(): number {
+    return this.#added;
+  }
+
+  /** Calls `wake` at each new event, until the returned function is called. */
+  watch(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
+  }
+
+  /** Up to `limit` events from position `after` on. */
+  read(after: number, limit: number): ReadEvents {
     const from = Math.min(Math.max(after, this.#oldest), this.#added);
     const to = Math.min(this.#added, from + limit);
     const events: RunEvent[] = [];
-    for (let position = from; position < to; position += 1) events.push(this.#at(position));
-    return { events, next: to, lost: after < this.#oldest };
+    const positions: number[] = [];
+    for (let position = from; position < to; position += 1) {
+      events.push(this.#ring[position % this.#eventsMax] as RunEvent);
+      positions.push(position);
+    }
+    return { events, positions, next: to, lost: after < this.#oldest };
+  }
+
+  /** The frames of a session. `lost`: not all, or none although there may have been some. */
+  ofSession(tenant: string, session: string): ReadEvents {
+    const entry = this.sessions.find(tenant, session);
+    const { kept: events = [], positions = [], frames = 0 } = entry ?? {};
+    const lost = entry === undefined ? this.sessions.hasDropped : events.length < frames;
+    return { events, positions, next: this.#added, lost };
   }
 
   /** The newest `limit` frames of a session, oldest first. `truncated`: there were more, or may have been. */
@@ -38,29 +77,12 @@ export class Recording {
     session: string,
     limit: number,
   ): { frames: readonly TranscriptFrame[]; truncated: boolean } {
-    const frames: TranscriptFrame[] = [];
-    for (let position = this.#added - 1; position >= this.#oldest; position -= 1) {
-      const event = this.#at(position);
-      if (event.kind !== 'frame' || event.session !== session || event.tenant !== tenant) continue;
-      if (frames.length === limit) return { frames: frames.reverse(), truncated: true };
-      frames.push(event);
-    }
-    return { frames: frames.reverse(), truncated: this.#oldest > 0 };
+    const { events, lost } = this.ofSession(tenant, session);
+    const frames = events as readonly TranscriptFrame[];
+    return { frames: frames.slice(-limit), truncated: lost || frames.length > limit };
   }
-
-  /** Removes all events; positions continue. */
-  clear(): void {
-    this.#ring.length = 0;
-    this.#cleared = this.#added;
-  }
-
-  #cleared = 0;
 
   get #oldest(): number {
-    return Math.max(this.#cleared, this.#added - this.#eventsMax);
-  }
-
-  #at(position: number): RunEvent {
-    return this.#ring[position % this.#eventsMax] as RunEvent;
+    return Math.max(0, this.#added - this.#eventsMax);
   }
 }

@@ -14,9 +14,11 @@ import {
   type NodeStatus,
   type SandboxControl,
 } from '../faults/control.ts';
+import type { SandboxWorld } from '../faults/stream.ts';
 import type { Injector } from './many-clusters.ts';
 import type { ProcessControl, SnapshotControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
+import { StreamSource } from './stream-source.ts';
 
 /** The injector of real processes, or what stands in its place. */
 export type ControlledInjector = Injector<Pick<Injector['recorder'], 'beganMs' | 'recording'>>;
@@ -26,6 +28,7 @@ export interface SandboxControllerOptions {
   readonly processes: ProcessControl;
   /** undefined: the Redis is not ours. */
   readonly snapshots: SnapshotControl | undefined;
+  readonly about: SandboxWorld;
 }
 
 /** A process that crashes without a given restart time. */
@@ -47,10 +50,16 @@ export class SandboxController implements SandboxControl {
   readonly #handlers: Handlers;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ injector, processes, snapshots }: SandboxControllerOptions) {
+  constructor({ injector, processes, snapshots, about }: SandboxControllerOptions) {
     this.#injector = injector;
     this.#processes = processes;
     this.#snapshots = snapshots;
+    const { recording, beganMs } = injector.recorder;
+    const stream = new StreamSource({
+      ...{ recording, beganMs, about },
+      processes: () => this.#list(),
+      faults: () => injector.list(),
+    });
     this.#handlers = {
       'faults.create': ({ fault, expiresInMs }) => {
         const { id } = fault;
@@ -72,11 +81,10 @@ export class SandboxController implements SandboxControl {
       },
       'processes.list': () => ({ processes: this.#list() }),
       'processes.act': (takes) => this.#inTurn(() => this.#act(takes)),
-      'transcript.get': ({ tenant, session, limit }) => injector.recorder.recording.transcript(tenant, session, limit),
-      'recording.read': ({ after, limit }) => ({
-        ...injector.recorder.recording.read(after, limit),
-        beganMs: injector.recorder.beganMs,
-      }),
+      'transcript.get': ({ tenant, session, limit }) => recording.transcript(tenant, session, limit),
+      'recording.read': ({ after, limit }) => ({ ...recording.read(after, limit), beganMs }),
+      'recording.session': ({ tenant, session }) => ({ ...recording.ofSession(tenant, session), beganMs }),
+      'stream.read': (takes) => stream.read(takes),
       'receiver.get': () => ({ behaviour: injector.receiver }),
       'clock.get': () => this.#clock(),
       'clock.advance': ({ byMs }) => this.#inTurn(() => this.#advance(byMs)),

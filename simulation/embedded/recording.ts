@@ -7,7 +7,7 @@ import { ServiceRecorder } from './service-recorder.ts';
 const byRoute = new Set(Object.values(operations).map(({ method, path }) => `${method} ${path}`));
 const ofSigning = new Set(signingMethods.map(({ httpPath }) => httpPath));
 /** Recorded as orders; operations that only read change nothing. */
-const ofSandbox = /^\/v1\/sandbox\/(faults|nodes|clock|reset|snapshots)/;
+const ofSandbox = /^\/v1\/sandbox\/(faults|nodes|clock|reset|snapshots|recording|stream)/;
 
 /** `nowMs`: of a clock that never jumps. */
 export function startRecording(nowMs: () => number): ServiceRecorder {

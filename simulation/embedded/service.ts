@@ -19,6 +19,7 @@ import type { ReadyMadeKeys } from '../../gateway/signing/wallet-terms.ts';
 import { measureGateway } from '../../gateway/telemetry/gateway.ts';
 import { measureRequests } from '../../gateway/telemetry/requests.ts';
 import { measureSending } from '../../gateway/telemetry/worker.ts';
+import { defaultSharing } from '../../proto/roster.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { frameText } from '../../scenarios/faults/frame-text.ts';
@@ -36,7 +37,7 @@ import { randomnessOf } from './randomness.ts';
 import type { ServiceRecorder } from './service-recorder.ts';
 import type { StoredSandbox, StoredState } from './state-file.ts';
 import { States } from './states.ts';
-import { WorldInjector, WorldProcesses } from './world-injector.ts';
+import { WorldInjector, WorldProcesses, type WorldUsage } from './world-injector.ts';
 
 export interface EmbeddedOptions
   extends Pick<
@@ -126,7 +127,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const recording = new Recording(eventsMax);
   const now = (): CustodyWorld => world;
   const injector = new WorldInjector(now, { recording, beganMs: time.beganMs });
-  const processes = new WorldProcesses(now, () => process.memoryUsage.rss());
+  const processes = new WorldProcesses(now, ownUsage);
   const states = new States(now, systemRandom);
   const egress = new RealEgress(recorder && ((url, note) => recorder.delivered(url, note)));
   const { tenant, schemes } = readyMade;
@@ -137,7 +138,14 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     record: randomOf('embedded/record')(32),
     seal: randomOf('embedded/seal')(32),
   };
-  const control = new SandboxController({ injector, processes, snapshots: states });
+  const shared = threshold ?? defaultSharing(nodes).threshold;
+  const each = Array.from({ length: clusters }, (_, index) => ({
+    number: index + firstCluster,
+    threshold: shared,
+    nodes,
+  }));
+  const about = { world: 'embedded', clusters: each } as const;
+  const control = new SandboxController({ injector, processes, snapshots: states, about });
   let doors: ApiServers | undefined;
   const world = new CustodyWorld({
     ...{ time, randomOf, clusters, nodes, secrets, logOf, rateLimits },
@@ -256,6 +264,11 @@ function fewWords(nowMs: () => number): (envelope: WireEnvelope) => string {
     left -= 1;
     return frameText(envelope);
   };
+}
+
+function ownUsage(): ReturnType<WorldUsage> {
+  const { user, system } = process.cpuUsage();
+  return { residentBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1_000 };
 }
 
 function reasonOf(error: unknown): string {

@@ -152,16 +152,18 @@ function byRole(one: string, other: string): number {
   return rank(one) - rank(other);
 }
 
+/** Memory and CPU time of the one real process. */
+export type WorldUsage = () => { readonly residentBytes: number; readonly cpuMs: number };
+
 /** The processes of a world, by their full names, all of them within this one. */
 export class WorldProcesses implements ProcessControl {
   readonly #now: WorldNow;
   readonly #startedMs = new Map<string, number>();
-  readonly #residentBytes: () => number;
+  readonly #usage: WorldUsage;
 
-  /** `residentBytes`: of the one real process. */
-  constructor(now: WorldNow, residentBytes: () => number) {
+  constructor(now: WorldNow, usage: WorldUsage) {
     this.#now = now;
-    this.#residentBytes = residentBytes;
+    this.#usage = usage;
   }
 
   started(process: string, atMs: number): void {
@@ -169,7 +171,7 @@ export class WorldProcesses implements ProcessControl {
   }
 
   list(): readonly ProcessStatus[] {
-    const residentBytes = this.#residentBytes();
+    const { residentBytes, cpuMs } = this.#usage();
     const names = this.#now().eachCluster.flatMap((cluster, index) =>
       cluster.processes().map((name) => processIn(index + firstCluster, name)),
     );
@@ -184,6 +186,7 @@ export class WorldProcesses implements ProcessControl {
         restarts: Math.max(0, cluster.startsOf(name) - 1),
         startedMs: isUp ? (this.#startedMs.get(process) ?? null) : null,
         residentBytes: isUp ? residentBytes : null,
+        cpuMs: isUp ? cpuMs : null,
         together: [process],
       };
     });

@@ -35,7 +35,7 @@ import {
   withoutSteps,
   withStep,
 } from '../../coordinator/signing/queue.ts';
-import { changeOf, openingOf, redisKeys } from '../../coordinator/store/layout.ts';
+import { changeOf, openingOf, readKey, redisKeys } from '../../coordinator/store/layout.ts';
 import { noTrace } from '../../core/actors/contract.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -318,6 +318,10 @@ test('records of a tenant lie under its tag; what belongs to one cluster names i
     ...[redisKeys.open('acme', 'wal_1'), redisKeys.closed('acme', 'wal_1')],
   ]).toEqual(['session:s-1', 'key:k-1', 'open:wal_1', 'closed:wal_1'].map((name) => `sm:{t:acme}:${name}`));
   expect([redisKeys.probe, redisKeys.fenceCounter('cl_1')]).toEqual(['sm:probe:coordinator', 'sm:fence:cl_1']);
+});
+
+test('a record that is not there is none', () => {
+  expect(readKey(null, {} as Parameters<typeof readKey>[1], 1)).toBeUndefined();
 });
 
 test('what a session is to the key of its wallet follows from its state; other keys count no sessions', () => {

@@ -67,6 +67,7 @@ const promised = [
   'DELETE /v1/sandbox/snapshots/:id',
   'POST /v1/sandbox/reset',
   'GET /v1/sandbox/recording',
+  'GET /v1/sandbox/stream',
   'GET /v1/sandbox/receiver',
   'POST /v1/dkg/initiate',
   'POST /v1/dkg/shares',

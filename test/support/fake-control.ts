@@ -29,8 +29,12 @@ import {
 } from '../../scenarios/faults/control.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
+import { Recording } from '../../scenarios/injection/recording.ts';
+import { StreamSource } from '../../scenarios/injection/stream-source.ts';
 
-type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
+type Answers = {
+  [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] | Promise<ControlMethods[M]['gives']>;
+};
 
 export class FakeControl implements SandboxControl {
   /** Everything that was asked, oldest first. */
@@ -52,9 +56,19 @@ export class FakeControl implements SandboxControl {
       linked: process.startsWith('node/') ? true : null,
       clockOffsetMs: 0,
       residentBytes: 1_000_000,
+      cpuMs: 10,
       together: [process],
     }),
   );
+
+  /** What streams show. */
+  readonly recording = new Recording(1_000);
+  readonly #stream = new StreamSource({
+    ...{ recording: this.recording, beganMs: 1_700_000_000_000 },
+    about: { world: 'process', clusters: [{ number: 1, threshold: 3, nodes: 5 }] },
+    processes: () => this.processes,
+    faults: () => this.faults,
+  });
 
   async ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>> {
     this.asked.push({ method, takes });
@@ -106,8 +120,15 @@ export class FakeControl implements SandboxControl {
     },
     'recording.read': ({ after, limit }) => {
       const events = this.events.slice(after, after + limit);
-      return { events, next: after + events.length, lost: false, beganMs: 1_700_000_000_000 };
+      const positions = events.map((_, index) => after + index);
+      return { events, positions, next: after + events.length, lost: false, beganMs: 1_700_000_000_000 };
     },
+    'recording.session': ({ session }) => {
+      const events = this.frames.filter((frame) => frame.session === session);
+      const positions = events.map((_, index) => index);
+      return { events, positions, next: events.length, lost: false, beganMs: 1_700_000_000_000 };
+    },
+    'stream.read': (takes) => this.#stream.read(takes),
     'receiver.get': () => ({ behaviour: null }),
     'clock.get': () => this.#clock(),
     'clock.advance': ({ byMs }) => {

@@ -21,8 +21,13 @@ export function clientNames(routes: readonly Route[]): Readonly<Record<string, s
   return { ...Object.fromEntries(own), ...others };
 }
 
-/** Operations without a generated method: the stream has its own iterator, the rest are duplicates. */
-export const withoutMethod: ReadonlySet<string> = new Set(['streamEvents', 'getOpenapi', 'getWellKnownKeys']);
+/** Operations without a generated method: streams have iterators of their own, the rest are duplicates. */
+export const withoutMethod: ReadonlySet<string> = new Set([
+  'streamEvents',
+  'streamSandbox',
+  'getOpenapi',
+  'getWellKnownKeys',
+]);
 
 /** Operations with a dry run: its method, the query that requests it, and the title of its answer. */
 export const dryRuns: Readonly<

@@ -55,7 +55,7 @@ export function restRoutes(): readonly Route[] {
 
 /** Routes that only a sandbox has; they have their own page. */
 export function sandboxRoutes(): readonly Route[] {
-  return allSandboxRoutes({ control: undefined, sessions: absent(), timers: absent() });
+  return allSandboxRoutes({ control: undefined, sessions: absent(), timers: absent(), places: absent() });
 }
 
 export function providerInfos(): readonly ProviderInfo[] {

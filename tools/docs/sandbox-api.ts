@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import type { Route } from '../../gateway/api/route.ts';
 import { FrameView } from '../../gateway/sandbox/event-schemas.ts';
+import { StreamBatch, StreamFigures, StreamHello } from '../../gateway/sandbox/stream-schemas.ts';
 import { faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
 import { simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { sandboxRoutes } from './rest-routes.ts';
@@ -37,6 +38,10 @@ export function sandboxApiPage(page: string): string {
       ['fields of a snapshot', answerTable(answerOf('takeSandboxSnapshot', 201))],
       ['fields of a recording', answerTable(answerOf('readSandboxRecording', 200))],
       ['kinds of events', eventTable(itemsOf(answerOf('readSandboxRecording', 200), 'events'))],
+      ['fields of a hello', answerTable(StreamHello)],
+      ['fields of a batch', answerTable(StreamBatch)],
+      ['fields of a seen session', answerTable(itemsOf(StreamHello, 'sessions'))],
+      ['fields of figures', answerTable(StreamFigures)],
       ['fields of a new token', requestTable(bodyOf('issueSandboxToken'))],
       ['fields of a token', answerTable(answerOf('issueSandboxToken', 201))],
       ['fields of a receiver', answerTable(answerOf('getSandboxReceiver', 200))],

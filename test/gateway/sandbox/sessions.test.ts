@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemTimers } from '../../../core/actors/live/ports.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
+import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
 import { keySchemes, schemeFacts, wireScheme } from '../../../proto/key-schemes.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import type { TenantStore } from '../../../wallets/store/contract.ts';
@@ -30,7 +31,10 @@ beforeEach(async () => {
     // These routes write nothing.
     store: {} as TenantStore,
     routes: (room) =>
-      sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers }),
+      sandboxRoutes({
+        ...{ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers },
+        places: new StreamPlaces(),
+      }),
   });
   gateway.tokens.put(token, { tenant });
 });

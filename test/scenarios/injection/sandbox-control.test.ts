@@ -36,6 +36,7 @@ function controlled({ ownsRedis = true, clocks }: { ownsRedis?: boolean; clocks?
             restarts: 0,
             startedMs: 0,
             residentBytes: null,
+            cpuMs: null,
             together: [process],
           }) as const,
       ),
@@ -104,7 +105,10 @@ function controlled({ ownsRedis = true, clocks }: { ownsRedis?: boolean; clocks?
     ...(clocks && { clocks }),
   });
   injectors.push(injector);
-  const control = new SandboxController({ injector, processes, snapshots: ownsRedis ? snapshots : undefined });
+  const control = new SandboxController({
+    ...{ injector, processes, snapshots: ownsRedis ? snapshots : undefined },
+    about: { world: 'process', clusters: [{ number: 1, threshold: 2, nodes: 3 }] },
+  });
   const refusal = async <M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlFault> => {
     const answer = await control.answer({ kind: 'control', id: 1, method, takes });
     if (answer.fault === undefined) throw new Error(`${method} was followed`);

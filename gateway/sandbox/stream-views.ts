@@ -1,0 +1,62 @@
+/** What the supervisor gives for a stream, as the messages show it. */
+import type { SandboxWorld, SeenSession, StreamPosition, StreamTopic, Totals } from '../../scenarios/faults/stream.ts';
+import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
+
+const noDeliveries =
+  'workers of a process cluster deliver directly, and the fault injector sees no delivery: read ' +
+  'GET /v1/webhooks/:id/deliveries, or use `signmesh up --embedded`';
+
+/** Of these topics. */
+export function missingIn(world: SandboxWorld['world'], topics: readonly StreamTopic[]): StreamHelloValue['missing'] {
+  return world === 'process' && topics.includes('deliveries') ? [{ topic: 'deliveries', why: noDeliveries }] : [];
+}
+
+export function sessionView(seen: SeenSession, culprits: readonly number[]): StreamSessionValue {
+  const { tenant, session, kind, cluster, state, reasonCode, attempt, frames, beganMs, lastMs, retained } = seen;
+  return {
+    ...{ tenant, session, kind, cluster, state, reason_code: reasonCode, attempt, nodes: [...seen.nodes] },
+    ...{ culprits: [...culprits], faults: [...seen.faults], frames, began_ms: beganMs, last_ms: lastMs, retained },
+  };
+}
+
+export interface Measured extends Totals {
+  readonly atMs: number;
+}
+
+export function figuresBetween(before: Measured, now: Measured): NonNullable<StreamBatchValue['figures']> {
+  const overMs = now.atMs - before.atMs;
+  const took = now.tookMs.toSorted((one, other) => one - other);
+  const of = (count: 'frames' | 'bytes' | 'began' | 'completed' | 'failed') => Math.max(0, now[count] - before[count]);
+  return {
+    ...{ over_ms: overMs, frames: of('frames'), bytes: of('bytes') },
+    ...{ began: of('began'), completed: of('completed'), failed: of('failed') },
+    ...{ p50_ms: quantile(took, 0.5), p99_ms: quantile(took, 0.99) },
+    processes: now.usage.map(({ processes, cpuMs, residentBytes }) => {
+      const earlier = before.usage.find((one) => one.processes[0] === processes[0])?.cpuMs ?? null;
+      // A successor of its name has used less.
+      const isKnown = cpuMs !== null && earlier !== null && cpuMs >= earlier && overMs > 0;
+      return {
+        processes: [...processes],
+        cpu: isKnown ? (cpuMs - earlier) / overMs : null,
+        resident_bytes: residentBytes,
+      };
+    }),
+  };
+}
+
+function quantile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? null;
+}
+
+/** The recording, and the position in it. */
+export function textOf({ beganMs, position }: StreamPosition): string {
+  return `${beganMs}-${position}`;
+}
+
+export const placePattern = '^[0-9]{1,15}(\\.[0-9]{1,9})?-(0|[1-9][0-9]{0,14})$';
+
+/** Of that pattern. */
+export function placeOf(text: string): StreamPosition {
+  const [beganMs, position] = text.split('-').map(Number);
+  return { beganMs: beganMs ?? 0, position: position ?? 0 };
+}

@@ -1,0 +1,181 @@
+/** GET /v1/sandbox/stream: hello and batches, its pace, slow readers, a supervisor that is away, and its places. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemPorts } from '../../../core/actors/live/ports.ts';
+import { compileSchema } from '../../../gateway/api/validate.ts';
+import { SandboxStream, type SandboxStreamOptions } from '../../../gateway/sandbox/sandbox-stream.ts';
+import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
+import {
+  type StreamBatchValue,
+  type StreamHelloValue,
+  StreamMessage,
+} from '../../../gateway/sandbox/stream-schemas.ts';
+import { placeOf } from '../../../gateway/sandbox/stream-views.ts';
+import type { RunEvent } from '../../../scenarios/faults/recording.ts';
+import { streamTopics } from '../../../scenarios/faults/stream.ts';
+import { FakeControl } from '../../support/fake-control.ts';
+import { until } from '../../support/until.ts';
+
+const check = compileSchema(StreamMessage);
+const open: SandboxStream[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((stream) => stream.return()));
+});
+
+/** Of either kind. */
+type Data = Omit<StreamHelloValue, 'kind'> & Omit<StreamBatchValue, 'kind'>;
+
+interface Page {
+  readonly stream: SandboxStream;
+  cuts: number;
+  /** The next message that `isIt`; other blocks are passed over. */
+  next(isIt?: (data: Data, event: string) => boolean): Promise<Data>;
+}
+
+function pageOn(control: FakeControl | undefined, more: Partial<SandboxStreamOptions> = {}): Page {
+  const page: Page = {
+    cuts: 0,
+    stream: new SandboxStream({
+      ...{ control, timers: systemPorts.timers, place: new StreamPlaces().take(), topics: streamTopics },
+      ...{ tenant: undefined, after: undefined, culpritsOf: async () => [2] },
+      caller: {
+        stillAdmitted: async () => true,
+        cut: () => {
+          page.cuts += 1;
+        },
+      },
+      ...more,
+    }),
+    next: async (isIt = () => true) => {
+      for (;;) {
+        const { value, done } = await page.stream.next();
+        if (done) throw new Error('the stream has ended');
+        const [, id, event, json] = /^id: (.*)\nevent: (.*)\ndata: (.*)\n\n$/.exec(value) ?? [];
+        if (json === undefined) continue;
+        const data = JSON.parse(json) as Data;
+        expect(check(structuredClone(data))).toBeUndefined();
+        expect(data.next).toBe(id);
+        if (isIt(data, event!)) return data;
+      }
+    },
+  };
+  open.push(page.stream);
+  return page;
+}
+
+function frame(session: string, faults: readonly string[] = []): RunEvent {
+  return {
+    ...{ kind: 'frame', atMs: 1, arrivesMs: [1], from: 'coordinator', to: 'node/1', point: 'partial_request' },
+    ...{ tenant: 'tn_a', session, attempt: 1, bytes: 10, text: '', faults },
+  };
+}
+const hasEvents = ({ events = [] }: Data) => events.length > 0;
+
+describe('a stream of the sandbox', () => {
+  it('begins with the present state, and continues with what happens', async () => {
+    const control = new FakeControl();
+    control.recording.add(frame('before'));
+    const page = pageOn(control);
+    const hello = await page.next();
+    expect(hello).toMatchObject({ world: 'process', clusters: [{ number: 1, threshold: 3, nodes: 5 }], lost: false });
+    expect(hello.processes).toHaveLength(7);
+    expect(hello.sessions).toMatchObject([{ session: 'before', tenant: 'tn_a' }]);
+    expect(hello.missing).toMatchObject([{ topic: 'deliveries' }]);
+    control.recording.add(frame('after', ['flt_1']));
+    const batch = await page.next(hasEvents);
+    expect(batch).toMatchObject({ positions: [1], left_out: {}, lost: false });
+    expect(batch.events).toMatchObject([{ kind: 'frame', session: 'after' }]);
+    expect(batch.sessions).toMatchObject([{ session: 'after', culprits: [2], faults: ['flt_1'] }]);
+    expect(batch.processes).toBeUndefined();
+    const { figures } = await page.next((data) => data.figures !== undefined);
+    expect(figures).toMatchObject({ processes: [{ resident_bytes: 1_000_000, cpu: 0 }] });
+  });
+
+  it('continues after a position, and says when something between is gone', async () => {
+    const control = new FakeControl();
+    const page = pageOn(control);
+    const { next } = await page.next();
+    control.recording.add(frame('missed'));
+    const again = pageOn(control, { after: placeOf(next) });
+    expect(await again.next()).toMatchObject({ lost: false, next });
+    expect((await again.next(hasEvents)).events).toMatchObject([{ session: 'missed' }]);
+    for (let count = 0; count < 2_000; count += 1) control.recording.add(frame('many'));
+    expect((await pageOn(control, { after: placeOf(next) }).next()).lost).toBe(true);
+    expect((await pageOn(control, { after: placeOf('17-0') }).next()).lost).toBe(true);
+  });
+
+  it('has at most so many messages and bytes, whatever happens; what is left out is counted', async () => {
+    const control = new FakeControl();
+    const page = pageOn(control, { topics: ['frames', 'sessions'], times: { everyMs: 20 } });
+    await page.next();
+    const { timers } = systemPorts;
+    const beganMs = timers.elapsedMs();
+    let [bytes, messages, seen, left] = [0, 0, 0, 0];
+    for (; timers.elapsedMs() - beganMs < 400; messages += 1) {
+      for (let count = 0; count < 500; count += 1) control.recording.add(frame(`s_${messages}_${count % 50}`));
+      const data = await page.next();
+      bytes += JSON.stringify(data).length;
+      seen += data.events.length;
+      left += data.left_out.frames ?? 0;
+    }
+    const tookMs = timers.elapsedMs() - beganMs;
+    expect(messages).toBeLessThanOrEqual(tookMs / 20 + 1);
+    expect(bytes).toBeLessThan(100_000 * (1 + tookMs / 1_000) + 5_000);
+    expect(left).toBeGreaterThan(0);
+    expect(seen + left).toBe(500 * messages);
+  });
+
+  it('asks for nothing while its reader takes nothing, and is cut in the end', async () => {
+    const control = new FakeControl();
+    const page = pageOn(control, { times: { stallMs: 50 } });
+    await page.next();
+    const asked = control.asked.length;
+    for (let count = 0; count < 10_000; count += 1) control.recording.add(frame('s'));
+    await until(() => page.cuts === 1, 'the cut');
+    expect(control.asked).toHaveLength(asked);
+    expect((await page.stream.next()).done).toBe(true);
+  });
+
+  it('names what is missing and why when the supervisor is away, and begins again when it is back', async () => {
+    const control = new FakeControl();
+    control.refusal = { code: 'unavailable', message: 'faults are off: start the sandbox without SIGNMESH_FAULTS=off' };
+    const page = pageOn(control, { times: { awayMs: 5 } });
+    const away = await page.next();
+    expect(away).toMatchObject({ began_at: null, processes: [] });
+    expect(away.missing.map(({ topic }) => topic)).toEqual(streamTopics);
+    expect(away.missing[0]?.why).toContain('SIGNMESH_FAULTS=off');
+    const back = await page.next();
+    expect(back.processes).toHaveLength(7);
+    control.refusal = { code: 'unavailable', message: 'it has ended' };
+    expect((await page.next((_, event) => event === 'hello')).missing[0]?.why).toBe('it has ended');
+    expect((await page.next((_, event) => event === 'hello')).processes).toHaveLength(7);
+  });
+
+  it('stays open without a supervisor, with a heartbeat', async () => {
+    const { stream } = pageOn(undefined, { times: { awayMs: 1, heartbeatMs: 5 } });
+    const texts: string[] = [];
+    while (!texts.includes(': heartbeat\n\n')) texts.push((await stream.next()).value!);
+    expect(texts.filter((text) => text.includes('event: hello'))).toHaveLength(1);
+  });
+
+  it('ends when its token is no longer valid', async () => {
+    const caller = { stillAdmitted: async () => false, cut: () => undefined };
+    const page = pageOn(new FakeControl(), { caller, times: { recheckMs: 0 } });
+    await expect(page.next()).rejects.toThrow('the stream has ended');
+  });
+});
+
+describe('places', () => {
+  it('are so many, are given back, and end when the gateway stops', async () => {
+    const places = new StreamPlaces(2);
+    const first = pageOn(new FakeControl(), { place: places.take() });
+    const second = pageOn(new FakeControl(), { place: places.take() });
+    expect(() => places.take()).toThrow('a gateway has 2');
+    await first.stream.return();
+    places.take().leave();
+    await second.next();
+    const waiting = second.next();
+    places.stop();
+    await expect(waiting).rejects.toThrow('the stream has ended');
+    expect(() => places.take()).toThrow('the gateway stops');
+  });
+});
