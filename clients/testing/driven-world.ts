@@ -59,7 +59,7 @@ export class DrivenWorld implements ScenarioWorld {
       handler?.(asks) ??
       new Promise<Gets>((resolve) => {
         signing.ask(question, asks, (answer) => {
-          world.loop.woken();
+          world.time.woken();
           resolve(answer);
         });
       });
@@ -112,13 +112,7 @@ export class DrivenWorld implements ScenarioWorld {
   }
 
   #pause(ms: number): Promise<void> {
-    const { world } = this.#parts;
-    return new Promise((resolve) => {
-      world.cluster.time.after(ms, () => {
-        world.loop.woken();
-        resolve();
-      });
-    });
+    return this.#parts.world.time.pause(ms);
   }
 
   async #insist<T>(ask: () => Promise<T>): Promise<T> {

@@ -21,8 +21,6 @@ import { VirtualFetch } from './virtual-fetch.ts';
 import { virtualPorts } from './virtual-ports.ts';
 import { virtualReceivers } from './virtual-receivers.ts';
 
-/** A call without an answer times out after this time, as a live client's does. */
-const callTimeoutMs = 35_000;
 /** The same schedule as in live-process.ts. */
 const retryScheduleMs = [200, 1_000, 5_000] as const;
 /** A name that no resolver knows (RFC 6761): requests that bypass `fetch` reach no host. */
@@ -50,13 +48,12 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
   const world: CustodyWorld = new CustodyWorld({
     ...{ seed, clusters, nodes },
     config: { partialTimeoutMs, nodesWaitMs },
-    callTimeoutMs,
     retryScheduleMs,
     sweeping: true,
     onBug: 'record',
     keepTrace: false,
     record: (event) => events.push(event),
-    observe: (observation, cluster) => checkers?.observe(cluster, observation),
+    observe: (...seen) => checkers?.observe(...seen),
   });
   const { cluster } = world;
   const delivered = ({ body, status }: DeliveredRequest) => {

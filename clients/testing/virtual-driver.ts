@@ -63,7 +63,7 @@ export class VirtualDriver {
     return work.finally(() => {
       clearTimeout(timer);
       this.#held.delete(held);
-      this.#world.loop.woken();
+      this.#world.time.woken();
       release();
     });
   }
@@ -80,15 +80,15 @@ export class VirtualDriver {
       work.catch(() => undefined);
       return Promise.reject(new ClusterStopped());
     }
-    const { cluster, loop } = this.#world;
+    const { time } = this.#world;
     return new Promise((resolve, reject) => {
       const over = (): void => {
         if (this.#awaited.delete(reject)) this.#settled += 1;
       };
       this.#awaited.add(reject);
-      if (forMs !== undefined) cluster.time.after(forMs, over, true);
+      if (forMs !== undefined) time.after(forMs, over, true);
       work.then(resolve, reject).finally(over);
-      loop.woken();
+      time.woken();
       this.#wake();
       void this.#drive();
     });

@@ -30,7 +30,7 @@ export function virtualPorts(world: CustodyWorld, driver: VirtualDriver, options
         settle = resolve;
       });
       const fire = (): void => {
-        world.loop.woken();
+        world.time.woken();
         settle();
         then();
       };

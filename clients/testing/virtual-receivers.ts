@@ -31,7 +31,7 @@ export function virtualReceivers(
       const answered = respondWith(respond, request);
       const { status, retryAfter, failure } = await (respond === undefined ? answered : driver.hold(answered));
       if (failure !== undefined) failures.set(url, failure);
-      world.loop.woken();
+      world.time.woken();
       return { status, retryAfter };
     });
     return {

@@ -10,26 +10,45 @@
  *   Others are not affected.
  */
 import type { Cancel, Clock, RandomBytes, Timers } from '../../core/actors/contract.ts';
-import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { recentlyUsed } from '../../core/actors/recently-used.ts';
 import { chooseCluster } from '../../core/redis/choose-cluster.ts';
 import { type ClusterEntry, type ClusterRegistry, firstCluster } from '../../core/redis/clusters.ts';
-import { namedBy, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
-import { internalError, ServiceError } from '../api/errors/service-error.ts';
-import type { ClusterView } from './cluster-view.ts';
+import { namedBy, type SessionSeen, sessionOf, unreachableAnswer, unreachableText } from '../../proto/cluster-named.ts';
+import { ServiceError } from '../api/errors/service-error.ts';
 import { Calls, type Done, type SigningCall, type SigningCalls } from './signing-calls.ts';
+
+/** Where sessions and keys are. Each method calls back at most once, at once or later. */
+export interface ClusterBook {
+  /** `found` gets the cluster of the session or key; undefined: there is neither. */
+  locate(
+    tenant: string,
+    id: string,
+    found: (cluster: number | undefined) => void,
+    failed: (error: unknown) => void,
+  ): void;
+  /** `found` gets undefined also when the record cannot be read. */
+  session(tenant: string, id: string, found: (session: SessionSeen | undefined) => void): void;
+  /** Counts a key that was placed there. */
+  placed(cluster: number): void;
+}
 
 export interface ClusterCallsOptions {
   /** By the cluster's number; two or more. */
-  readonly clusters: ReadonlyMap<number, SigningCalls>;
-  readonly view: ClusterView;
-  readonly registry: ClusterRegistry;
+  readonly clusters: ReadonlyMap<number, Calls & Partial<Pick<SigningCalls, 'stop'>>>;
+  readonly view: {
+    isConnected(cluster: number): boolean;
+    /** undefined: it is not known. */
+    statusOf(
+      cluster: number,
+    ):
+      | { readonly nodesTotal: number; readonly nodesReady: { readonly length: number }; readonly storeReady: boolean }
+      | undefined;
+  };
+  readonly book: ClusterBook;
   readonly clock: Clock;
-  readonly timers: Timers;
   readonly random: RandomBytes;
   /** Keys that are made in cluster 1 alone: those of a sandbox. */
   readonly readyMade?: { readonly tenant: string; readonly schemes: object } | undefined;
-  readonly log?: Log;
 }
 
 /** Ids whose cluster is cached; one takes about 150 bytes. */
@@ -38,7 +57,6 @@ const listEveryMs = 1_000;
 
 export class ClusterCalls extends Calls {
   readonly #options: ClusterCallsOptions;
-  readonly #log: Log;
   readonly #known = recentlyUsed<number>(cachedMax);
   #entries = new Map<number, ClusterEntry>();
   /** Keys placed so far, by cluster: as the registry says, and what this gateway has placed since. */
@@ -49,19 +67,18 @@ export class ClusterCalls extends Calls {
   constructor(options: ClusterCallsOptions) {
     super();
     this.#options = options;
-    this.#log = options.log ?? silentLog;
   }
 
   /** Reads the registry, now and every second. */
-  watch(): void {
+  watch(registry: Pick<ClusterRegistry, 'list'>, timers: Timers): void {
     if (this.#stopped) return;
-    this.#options.registry
+    registry
       .list()
       .then((entries) => this.#listed(entries))
       // Its connection says why; the loads that were read last count on.
       .catch(() => undefined)
       .finally(() => {
-        if (!this.#stopped) this.#cancelTimer = this.#options.timers.start(listEveryMs, () => this.watch());
+        if (!this.#stopped) this.#cancelTimer = timers.start(listEveryMs, () => this.watch(registry, timers));
       });
   }
 
@@ -75,7 +92,7 @@ export class ClusterCalls extends Calls {
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    await Promise.all([...this.#options.clusters.values()].map((calls) => calls.stop(graceMs)));
+    await Promise.all([...this.#options.clusters.values()].map((calls) => calls.stop?.(graceMs)));
   }
 
   get inFlight(): number {
@@ -92,20 +109,19 @@ export class ClusterCalls extends Calls {
     let cancel = (): void => {
       cancelled = true;
     };
-    this.#options.registry
-      .locate(call.tenant, id)
-      .then(
-        (found) => {
-          if (cancelled) return;
-          if (found !== undefined) this.#known.set(cacheKey(call.tenant, id), found);
-          cancel = this.#send(found ?? (makesKey ? this.#place(call) : this.#any()), call, done);
-        },
-        (error: unknown) => {
-          const text = 'the store that says which cluster holds a session does not answer: repeat the call';
-          if (!cancelled) done({ failure: new ServiceError('unavailable', text, { cause: error }) });
-        },
-      )
-      .catch((error: unknown) => this.#bug(error));
+    this.#options.book.locate(
+      call.tenant,
+      id,
+      (found) => {
+        if (cancelled) return;
+        if (found !== undefined) this.#known.set(cacheKey(call.tenant, id), found);
+        cancel = this.#send(found ?? (makesKey ? this.#place(call) : this.#any()), call, done);
+      },
+      (error) => {
+        const text = 'the store that says which cluster holds a session does not answer: repeat the call';
+        if (!cancelled) done({ failure: new ServiceError('unavailable', text, { cause: error }) });
+      },
+    );
     return () => cancel();
   }
 
@@ -127,23 +143,18 @@ export class ClusterCalls extends Calls {
   }
 
   #unreachable(cluster: number, call: SigningCall, done: Done): () => void {
-    const { registry, clock, random } = this.#options;
+    const { book, clock, random } = this.#options;
     const { id } = namedBy(call.request);
-    // What would begin a session names its key.
-    const begins = call.request.case === 'initiateSigning' || call.request.case === 'sign' || id === '';
     let cancelled = false;
-    (begins ? Promise.resolve(undefined) : registry.session(call.tenant, id))
-      .catch(() => undefined)
-      .then((session) => {
-        const response = unreachableAnswer(cluster, call.request, session, { nowMs: clock.nowMs(), random });
-        const text = `${unreachableText(cluster)}: repeat the call when it is back`;
-        if (!cancelled)
-          done(response ? { response, changedSession: false } : { failure: new ServiceError('unavailable', text) });
-      })
-      .catch((error: unknown) => {
-        this.#bug(error);
-        if (!cancelled) done({ failure: internalError(error) });
-      });
+    const answer = (session: SessionSeen | undefined): void => {
+      if (cancelled) return;
+      const response = unreachableAnswer(cluster, call.request, session, { nowMs: clock.nowMs(), random });
+      const text = `${unreachableText(cluster)}: repeat the call when it is back`;
+      done(response ? { response, changedSession: false } : { failure: new ServiceError('unavailable', text) });
+    };
+    // What would begin a session names its key.
+    if (call.request.case === 'initiateSigning' || call.request.case === 'sign' || id === '') answer(undefined);
+    else book.session(call.tenant, id, answer);
     return () => {
       cancelled = true;
     };
@@ -155,7 +166,7 @@ export class ClusterCalls extends Calls {
     const chosen = chooseCluster(this.#candidates(), wanted);
     if (chosen === undefined) return this.#any();
     this.#placed.set(chosen, (this.#placed.get(chosen) ?? 0) + 1);
-    this.#options.registry.placed(chosen).catch(() => undefined);
+    this.#options.book.placed(chosen);
     return chosen;
   }
 
@@ -186,11 +197,6 @@ export class ClusterCalls extends Calls {
   #listed(entries: readonly ClusterEntry[]): void {
     this.#entries = new Map(entries.map((entry) => [entry.number, entry]));
     for (const { number, placed } of entries) this.#placed.set(number, Math.max(placed, this.#placed.get(number) ?? 0));
-  }
-
-  #bug(error: unknown): void {
-    const reason = error instanceof Error ? error.stack : String(error);
-    this.#log.error({ reason }, 'a call failed with an internal error');
   }
 }
 

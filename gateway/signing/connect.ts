@@ -2,7 +2,7 @@
 import type { RandomBytes } from '../../core/actors/contract.ts';
 import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { type ClusterRegistry, firstCluster } from '../../core/redis/clusters.ts';
-import { ClusterCalls, type ClusterCallsOptions } from './cluster-calls.ts';
+import { type ClusterBook, ClusterCalls, type ClusterCallsOptions } from './cluster-calls.ts';
 import { ClusterView } from './cluster-view.ts';
 import { type Calls, SigningCalls, type SigningCallsOptions } from './signing-calls.ts';
 
@@ -41,9 +41,24 @@ export function connectClusters(options: ClustersOptions): ClusterRooms {
   );
   const [only] = rooms.values();
   if (rooms.size === 1 && only !== undefined) return { calls: only, cluster, restored: () => undefined };
-  const calls = new ClusterCalls({ ...options, clusters: rooms, view: cluster });
-  calls.watch();
+  const { registry, log = silentLog } = options;
+  const calls = new ClusterCalls({ ...options, clusters: rooms, view: cluster, book: bookOf(registry, log) });
+  calls.watch(registry, options.timers);
   return { calls, cluster, restored: () => calls.restored() };
+}
+
+function bookOf(registry: ClusterRegistry, log: Log): ClusterBook {
+  const bug = (error: unknown): void => {
+    log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'a call failed with an internal error');
+  };
+  return {
+    locate: (tenant, id, found, failed) => void registry.locate(tenant, id).then(found, failed).catch(bug),
+    session: (tenant, id, found) => {
+      const session = registry.session(tenant, id).catch(() => undefined);
+      session.then(found).catch(bug);
+    },
+    placed: (cluster) => void registry.placed(cluster).catch(() => undefined),
+  };
 }
 
 function connect(number: number, options: SigningCallsOptions, cluster: ClusterView): SigningCalls {

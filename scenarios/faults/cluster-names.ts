@@ -74,6 +74,60 @@ export function asSeen(cluster: number, fault: Fault): Fault {
   return cluster === 1 ? fault : withNames(fault, (name) => `cluster/${cluster}/${name}`);
 }
 
+/** Faults whose cluster is remembered before those that no engine lists are dropped. */
+const rememberedMax = 1_000;
+
+/** The faults of several clusters as one list: each cluster has an engine, and its own names. */
+export class ClusterFaults {
+  readonly #count: number;
+  readonly #clusters = new Map<string, number>();
+  #named = 0;
+
+  /** `count`: of the clusters. */
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** Arms the fault in its own cluster, by `arm`. Throws FaultError where its targets are in several clusters, or in none of these. */
+  arm<S extends { readonly id: string }>(fault: Fault, arm: (cluster: number, own: Fault) => S): S {
+    const { cluster, fault: own } = ofOneCluster(fault, this.#count);
+    this.#named += 1;
+    // Each engine names its own faults: those of further clusters get other names.
+    const armed = arm(
+      cluster,
+      own.id !== undefined || cluster === 1 ? own : { ...own, id: `flt_c${cluster}_${this.#named}` },
+    );
+    this.#clusters.set(armed.id, cluster);
+    return armed;
+  }
+
+  /** The cluster of the fault with this id; the first one if there is no such fault. */
+  clusterOf(id: string): number {
+    return this.#clusters.get(id) ?? 1;
+  }
+
+  /** `listOf`: a cluster's own. */
+  list<S extends { readonly id: string; readonly fault: Fault }>(
+    listOf: (cluster: number) => readonly S[],
+  ): readonly S[] {
+    const listed = Array.from({ length: this.#count }, (_, index) => index + 1).flatMap((cluster) =>
+      listOf(cluster)
+        .filter(({ id }) => this.clusterOf(id) === cluster)
+        .map((one) => this.seen(one)),
+    );
+    if (this.#clusters.size > rememberedMax) {
+      const ids = new Set(listed.map(({ id }) => id));
+      for (const id of [...this.#clusters.keys()]) if (!ids.has(id)) this.#clusters.delete(id);
+    }
+    return listed;
+  }
+
+  /** With the names for users. */
+  seen<S extends { readonly id: string; readonly fault: Fault }>(armed: S): S {
+    return { ...armed, fault: asSeen(this.clusterOf(armed.id), armed.fault) };
+  }
+}
+
 /** The fault with other names of its processes. */
 function withNames(fault: Fault, named: (name: string) => string): Fault {
   const { target, at } = fault as { target?: string | string[]; at?: Fault['at'] };

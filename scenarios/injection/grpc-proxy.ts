@@ -15,11 +15,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { grpcRefusalOf } from '../faults/api-fault-answers.ts';
-import type { ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
-import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
-
-const api = /^\/svc\.mesh\.v1\.\w+\/(\w+)$/;
+import { type ApiProxyOptions, performOnRpc } from './api-proxy-ports.ts';
 
 export class GrpcProxy {
   readonly #options: ApiProxyOptions;
@@ -72,13 +68,7 @@ export class GrpcProxy {
     stream.on('error', () => undefined);
     const upstream =
       stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
-    const rpc = api.exec(headers[':path'] ?? '')?.[1];
-    const verdict = rpc === undefined ? untouched : this.#options.evaluate({ door: 'grpc', rpc });
-    if (verdict.fate === 'refused') {
-      stream.resume();
-      pauseFor(verdict.delayMs).then(() => refuse(stream, verdict));
-      return;
-    }
+    if (!performOnRpc(stream, headers, this.#options.evaluate)) return;
     if (upstream === undefined || upstream.destroyed) {
       stream.session?.destroy();
       return;
@@ -89,59 +79,30 @@ export class GrpcProxy {
       if (!forwarded.closed) forwarded.close(stream.rstCode);
     });
     forwarded.on('error', () => undefined);
-    answerWith(stream, forwarded, verdict);
+    answerWith(stream, forwarded);
   }
 }
 
 /** Trailers come before the end of the data is told, and the caller's are sent when it is. */
-function answerWith(stream: ServerHttp2Stream, forwarded: ClientHttp2Stream, verdict: ApiServerVerdict): void {
-  const { fate, delayMs } = verdict;
+function answerWith(stream: ServerHttp2Stream, forwarded: ClientHttp2Stream): void {
   let trailers: IncomingHttpHeaders = {};
-  const pieces: Buffer[] = [];
-  let head: { readonly headers: IncomingHttpHeaders; readonly isAll: boolean } | undefined;
-  const isTouched = fate !== 'answered' || delayMs > 0;
-  const respond = (): void => {
-    if (head === undefined || stream.destroyed) return;
-    if (head.isAll) {
-      stream.respond(head.headers, { endStream: true });
-      return;
-    }
-    stream.once('wantTrailers', () => stream.sendTrailers(trailers));
-    stream.respond(head.headers, { waitForTrailers: true });
-  };
+  let hasHead = false;
   forwarded.once('trailers', (received) => {
     trailers = received;
   });
   forwarded.once('response', (headers, flags) => {
+    hasHead = true;
+    if (stream.destroyed) return;
     // END_STREAM: headers are all of the answer.
-    head = { headers, isAll: (flags & 1) === 1 };
-    if (isTouched) return;
-    respond();
-    if (!head.isAll) forwarded.pipe(stream);
+    if ((flags & 1) === 1) {
+      stream.respond(headers, { endStream: true });
+      return;
+    }
+    stream.once('wantTrailers', () => stream.sendTrailers(trailers));
+    stream.respond(headers, { waitForTrailers: true });
+    forwarded.pipe(stream);
   });
   forwarded.once('close', () => {
-    if (head === undefined && !stream.destroyed) stream.close(forwarded.rstCode);
+    if (!hasHead && !stream.destroyed) stream.close(forwarded.rstCode);
   });
-  if (!isTouched) return;
-  forwarded.on('data', (piece: Buffer) => pieces.push(piece));
-  forwarded.once('end', async () => {
-    await pauseFor(delayMs);
-    if (fate === 'lost') return stream.session?.destroy();
-    respond();
-    const body = Buffer.concat(pieces);
-    if (fate === 'answered') return head?.isAll === true ? undefined : stream.end(body);
-    stream.write(body.subarray(0, Math.ceil(body.length / 2)), () => stream.session?.destroy());
-  });
-}
-
-function refuse(stream: ServerHttp2Stream, verdict: ApiServerVerdict): void {
-  if (stream.destroyed) return;
-  const { code, details } = grpcRefusalOf(verdict);
-  const headers = {
-    ':status': 200,
-    'content-type': 'application/grpc',
-    'grpc-status': String(code),
-    'grpc-message': details,
-  };
-  stream.respond(headers, { endStream: true });
 }

@@ -3,7 +3,7 @@
  * (scenarios/faults/cluster-names.ts). A fault belongs to the cluster of its targets. What is no cluster's (gateways, workers, Redis, the receiver) is
  * in the injector of cluster 1; links of gateways are in each.
  */
-import { asSeen, ofOneCluster, processIn, splitName } from '../faults/cluster-names.ts';
+import { ClusterFaults, processIn, splitName } from '../faults/cluster-names.ts';
 import type { ArmedStatus } from '../faults/control.ts';
 import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
@@ -29,18 +29,14 @@ export type Injector<R = FrameRecorder> = { readonly recorder: R } & Pick<
   | 'untilLinked'
 >;
 
-/** Faults whose cluster is remembered before those that no engine lists are dropped. */
-const rememberedMax = 1_000;
-
 export class ManyInjectors<R = FrameRecorder> implements Injector<R> {
   /** By number, from 1. */
   readonly #injectors: readonly Injector<R>[];
-  /** The cluster of each fault, by its id. */
-  readonly #clusters = new Map<string, number>();
-  #named = 0;
+  readonly #faults: ClusterFaults;
 
   constructor(injectors: readonly Injector<R>[]) {
     this.#injectors = injectors;
+    this.#faults = new ClusterFaults(injectors.length);
   }
 
   get recorder(): R {
@@ -86,28 +82,16 @@ export class ManyInjectors<R = FrameRecorder> implements Injector<R> {
   }
 
   arm(fault: Fault, expiresInMs: number): ArmedStatus {
-    const { cluster, fault: own } = ofOneCluster(fault, this.#injectors.length);
-    this.#named += 1;
-    // Each engine names its own faults: those of further clusters get other names.
-    const named = own.id !== undefined || cluster === 1 ? own : { ...own, id: `flt_c${cluster}_${this.#named}` };
-    const armed = this.#of(cluster).arm(named, expiresInMs);
-    this.#clusters.set(armed.id, cluster);
-    this.#prune();
-    return seen(armed, cluster);
+    return this.#faults.seen(this.#faults.arm(fault, (cluster, own) => this.#of(cluster).arm(own, expiresInMs)));
   }
 
   list(): readonly ArmedStatus[] {
-    return this.#injectors.flatMap((injector, index) => {
-      const cluster = index + 1;
-      const own = injector.list().filter(({ id }) => (this.#clusters.get(id) ?? 1) === cluster);
-      return own.map((armed) => seen(armed, cluster));
-    });
+    return this.#faults.list((cluster) => this.#of(cluster).list());
   }
 
   disarm(id: string): ArmedStatus | undefined {
-    const cluster = this.#clusters.get(id) ?? 1;
-    const armed = this.#of(cluster).disarm(id);
-    return armed && seen(armed, cluster);
+    const armed = this.#of(this.#faults.clusterOf(id)).disarm(id);
+    return armed && this.#faults.seen(armed);
   }
 
   clear(): number {
@@ -124,12 +108,6 @@ export class ManyInjectors<R = FrameRecorder> implements Injector<R> {
 
   async rightClocks(offsetMs = 0): Promise<void> {
     await Promise.all(this.#injectors.map((injector) => injector.rightClocks(offsetMs)));
-  }
-
-  #prune(): void {
-    if (this.#clusters.size < rememberedMax) return;
-    const listed = new Set(this.list().map(({ id }) => id));
-    for (const id of [...this.#clusters.keys()]) if (!listed.has(id)) this.#clusters.delete(id);
   }
 
   #of(cluster: number): Injector<R> {
@@ -152,8 +130,4 @@ export function processesIn(cluster: number, all: ProcessControl): ProcessContro
     resume: (process) => all.resume(full(process)),
     setClock: (process, offsetMs) => all.setClock(full(process), offsetMs),
   };
-}
-
-function seen(armed: ArmedStatus, cluster: number): ArmedStatus {
-  return { ...armed, fault: asSeen(cluster, armed.fault) };
 }

@@ -43,7 +43,7 @@ export class RunCheckers {
     this.#events = events;
   }
 
-  observe(cluster: number, observation: Observation): void {
+  observe(observation: Observation, cluster: number): void {
     const checkers = this.#checkers[cluster - 1]!;
     // A plain loop: it runs some forty times at every event.
     for (let at = 0; at < checkers.length; at += 1) {

@@ -3,14 +3,14 @@
  * same run, byte for byte.
  */
 import { withCryptography } from '../../core/crypto/model/switch.ts';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
-import type { SimCall, SimCaller } from '../../simulation/cluster/calls.ts';
-import { SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
+import type { GatewayFailure } from '../../simulation/cluster/calls.ts';
+import type { SimCall, SimCaller } from '../../simulation/cluster/client.ts';
+import type { SimCluster, SimOptions } from '../../simulation/cluster/cluster.ts';
+import { SimClusters } from '../../simulation/cluster/clusters.ts';
 import { releasedVerifier } from '../../simulation/cluster/invariants/verifier.ts';
-import { ManyClusters, type ScenarioClusters } from '../../simulation/cluster/many-clusters.ts';
 import type { Checker } from '../../simulation/cluster/observation.ts';
 import { randomStream } from '../../simulation/cluster/random.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
@@ -19,12 +19,10 @@ import type { RunEvent } from '../faults/recording.ts';
 import { FaultError } from '../faults/vocabulary/options.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
-import { RunCheckers } from './run-checkers.ts';
+import { RunCheckers, type RunCheckersOptions } from './run-checkers.ts';
 import type { CallFailure, QuestionName, Questions, Run, ScenarioWorld, SessionFacts, Verdict } from './world.ts';
 
 const tenant = 'tn_sim';
-/** The gateway's timeout: no caller waits longer for an answer. */
-const callTimeoutMs = 30_000;
 /** After a passed run, final outcomes get this much time. */
 const settleMs = 60_000;
 const tasksMax = 20_000_000;
@@ -47,123 +45,140 @@ export interface SimulatedOptions extends RunOptions {
   readonly stopsAtViolation?: boolean;
 }
 
-/** Runs a scenario in virtual time, at once. */
-export function runSimulated(scenario: CheckedScenario, options: SimulatedOptions = {}): Run {
-  const { crypto = 'real' } = options;
-  return withCryptography(crypto, () => new SimulatedRun(scenario, options).run());
-}
+/** A run in a simulated world: its checkers, its events, and its result. */
+export abstract class SimulatedRun {
+  protected readonly scenario: CheckedScenario;
+  protected readonly options: SimulatedOptions;
+  protected readonly seed: string;
+  protected readonly verify;
+  protected readonly checkers: RunCheckers;
+  protected readonly events: RunEvent[] = [];
 
-class SimulatedRun {
-  readonly #scenario: CheckedScenario;
-  readonly #options: SimulatedOptions;
-  readonly #seed: string;
-  readonly #verify;
-  readonly #checkers: RunCheckers;
-  readonly #events: RunEvent[] = [];
-  readonly #cluster: ScenarioClusters;
-
-  constructor(scenario: CheckedScenario, options: SimulatedOptions) {
-    this.#scenario = scenario;
-    this.#options = options;
-    this.#seed = options.seed ?? scenario.cluster.seed;
-    this.#verify = options.verify ?? releasedVerifier;
-    const { nodes, clusters = 1 } = scenario.cluster;
-    const consents = () => scenario.cluster.client_dealers;
-    this.#checkers = new RunCheckers({
-      ...{ clusters, first: options.checkers },
-      context: { verify: this.#verify, consents, delivers: true },
-      events: options.record === false ? undefined : this.#events,
+  constructor(
+    scenario: CheckedScenario,
+    options: SimulatedOptions,
+    checks: Pick<RunCheckersOptions, 'without'> & { readonly delivers: boolean },
+  ) {
+    this.scenario = scenario;
+    this.options = options;
+    this.seed = options.seed ?? scenario.cluster.seed;
+    this.verify = options.verify ?? releasedVerifier;
+    const { clusters, client_dealers: consents } = scenario.cluster;
+    const { delivers, ...without } = checks;
+    this.checkers = new RunCheckers({
+      ...{ clusters, first: options.checkers, ...without },
+      context: { verify: this.verify, consents: () => consents, ...(delivers && { delivers }) },
+      events: options.record === false ? undefined : this.events,
     });
-    const common = {
-      seed: this.#seed,
-      nodes,
-      config: coordinatorConfig(scenario),
-      clientDealers: consents,
-      ...readyMadeKeys(scenario, this.#seed),
-      callTimeoutMs,
+  }
+
+  /** The options of its clusters. */
+  protected get clusterOptions() {
+    const { cluster } = this.scenario;
+    return {
+      seed: this.seed,
+      ...{ nodes: cluster.nodes, clusters: cluster.clusters },
+      config: coordinatorConfig(this.scenario),
+      clientDealers: () => cluster.client_dealers,
+      ...readyMadeKeys(this.scenario, this.seed),
       sweeping: true,
-      sweepEveryMs: scenario.cluster.sweep_ms,
-      mailboxMax: scenario.cluster.mailbox,
-      linkNewsMs: scenario.cluster.link_news_ms,
-      receiver: true,
+      sweepEveryMs: cluster.sweep_ms,
       onBug: 'record',
       keepTrace: false,
-      ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
+      observe: (...seen: Parameters<RunCheckers['observe']>) => this.checkers.observe(...seen),
+      ...(this.options.record !== false && { record: (event: RunEvent) => void this.events.push(event) }),
     } as const;
-    if (clusters === 1) {
-      this.#cluster = new SimCluster({ ...common, observe: (observation) => this.#checkers.observe(1, observation) });
-    } else {
-      this.#cluster = new ManyClusters({ ...common, clusters, observe: (...seen) => this.#checkers.observe(...seen) });
-    }
   }
 
-  run(): Run {
-    const { scenario, about, cluster } = this.#scenario;
-    const evaluated = this.#evaluate();
-    const tookMs = this.#cluster.scenarioMs;
-    const verdict = evaluated.kind === 'passed' ? this.#settle() : evaluated;
-    return {
-      scenario,
-      about,
-      world: 'simulated',
-      seed: this.#seed,
-      nodes: cluster.nodes,
-      ...(cluster.clusters !== undefined && { clusters: cluster.clusters }),
-      verdict,
-      tookMs,
-      replay: simulatedReplay(this.#scenario, this.#seed, this.#options),
-      events: this.#events,
-    };
+  protected get seen(): Seen {
+    const recordsSteps = this.options.record !== false;
+    return { events: this.events, violations: this.checkers.violations, recordsSteps };
   }
 
-  #evaluate(): Verdict {
-    let verdict: Verdict | undefined;
-    const world = simulatedWorld(this.#cluster, {
-      events: this.#events,
-      violations: this.#checkers.violations,
-      recordsSteps: this.#options.record !== false,
-    });
-    const done = (found: Verdict) => {
-      verdict = found;
-    };
-    runScenario(this.#scenario, world, done, { ...this.#options, verify: this.#verify });
-    this.#cluster.time.runUntil(() => verdict !== undefined || this.#isStopped, tasksMax);
-    if (this.#isStopped) return this.#checkers.verdict ?? { kind: 'passed' };
+  protected get isStopped(): boolean {
+    return this.options.stopsAtViolation === true && this.checkers.violations.length > 0;
+  }
+
+  /** `verdict`: of the runner; undefined: it has none. */
+  protected evaluated(verdict: Verdict | undefined): Verdict {
+    if (this.isStopped) return this.checked();
     return (
       verdict ?? { kind: 'stuck', what: 'nothing is left to happen', cause: 'a client waits for what never comes' }
     );
   }
 
+  protected checked(): Verdict {
+    return this.checkers.verdict ?? { kind: 'passed' };
+  }
+
+  protected result(verdict: Verdict, tookMs: number): Run {
+    const { scenario, about, cluster } = this.scenario;
+    return {
+      ...{ scenario, about, world: 'simulated', seed: this.seed, nodes: cluster.nodes },
+      ...(cluster.clusters !== undefined && { clusters: cluster.clusters }),
+      ...{ verdict, tookMs, replay: this.#replay(), events: this.events },
+    };
+  }
+
+  /** The command that runs it again. */
+  #replay(): string {
+    const { scenario } = this.scenario;
+    const { file = `scenarios/${scenario}.yaml`, command = 'signmesh', crypto } = this.options;
+    const flag = crypto === 'model' ? ' --crypto model' : '';
+    return `${command} scenario run ${shellWord(file)} --seed ${shellWord(this.seed)}${flag}`;
+  }
+}
+
+/** Runs a scenario in virtual time, at once. */
+export function runSimulated(scenario: CheckedScenario, options: SimulatedOptions = {}): Run {
+  const { crypto = 'real' } = options;
+  return withCryptography(crypto, () => new SigningRun(scenario, options).run());
+}
+
+class SigningRun extends SimulatedRun {
+  readonly #clusters: SimClusters;
+
+  constructor(scenario: CheckedScenario, options: SimulatedOptions) {
+    super(scenario, options, { delivers: true });
+    const { mailbox: mailboxMax, link_news_ms: linkNewsMs } = scenario.cluster;
+    this.#clusters = new SimClusters({ ...this.clusterOptions, mailboxMax, linkNewsMs, receiver: true });
+  }
+
+  run(): Run {
+    const evaluated = this.#evaluate();
+    const tookMs = this.#clusters.scenarioMs;
+    return this.result(evaluated.kind === 'passed' ? this.#settle() : evaluated, tookMs);
+  }
+
+  #evaluate(): Verdict {
+    let verdict: Verdict | undefined;
+    const done = (found: Verdict) => {
+      verdict = found;
+    };
+    const world = simulatedWorld(this.#clusters, this.seen);
+    runScenario(this.scenario, world, done, { ...this.options, verify: this.verify });
+    this.#clusters.time.runUntil(() => verdict !== undefined || this.isStopped, tasksMax);
+    return this.evaluated(verdict);
+  }
+
   /** The run has passed: faults end, then pending outcomes complete, or a checker reports that they do not. */
   #settle(): Verdict {
-    if (!this.#checkers.hasEnd) return { kind: 'passed' };
-    const { time } = this.#cluster;
-    this.#cluster.heal();
+    if (!this.checkers.hasEnd) return { kind: 'passed' };
+    const { time } = this.#clusters;
+    this.#clusters.heal();
     const untilMs = time.nowMs() + settleMs;
     let isOver = false;
     time.after(settleMs, () => {
       isOver = true;
     });
-    time.runUntil(() => isOver || time.nowMs() >= untilMs || this.#isStopped, tasksMax);
-    if (this.#checkers.verdict) return this.#checkers.verdict;
-    this.#checkers.finish(this.#cluster.scenarioMs);
-    return this.#checkers.verdict ?? { kind: 'passed' };
+    time.runUntil(() => isOver || time.nowMs() >= untilMs || this.isStopped, tasksMax);
+    if (this.checkers.verdict === undefined) this.checkers.finish(this.#clusters.scenarioMs);
+    return this.checked();
   }
-
-  get #isStopped(): boolean {
-    return this.#options.stopsAtViolation === true && this.#checkers.violations.length > 0;
-  }
-}
-
-/** The command that runs it again. */
-export function simulatedReplay({ scenario }: CheckedScenario, seed: string, options: SimulatedOptions): string {
-  const { file = `scenarios/${scenario}.yaml`, command = 'signmesh', crypto } = options;
-  const flag = crypto === 'model' ? ' --crypto model' : '';
-  return `${command} scenario run ${shellWord(file)} --seed ${shellWord(seed)}${flag}`;
 }
 
 /** The configuration of the scenario's coordinator. */
-export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<SimOptions['config']> {
+function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<SimOptions['config']> {
   const lifetimes = lifetimesOf(cluster);
   return {
     partialTimeoutMs: cluster.partial_timeout_ms,
@@ -176,7 +191,7 @@ export function coordinatorConfig({ cluster }: CheckedScenario): NonNullable<Sim
 }
 
 /** The keys that its cluster 1 makes; like those of a sandbox, they follow from a seed. */
-export function readyMadeKeys({ cluster }: CheckedScenario, seed: string): Pick<SimOptions, 'readyMade'> {
+function readyMadeKeys({ cluster }: CheckedScenario, seed: string): Pick<SimOptions, 'readyMade'> {
   const { ready_made: sessions } = cluster;
   return sessions === undefined
     ? {}
@@ -200,7 +215,7 @@ type Handlers = {
 };
 
 /** Observers of a run. Steps are added to the events; the cluster records the other events. */
-interface Seen {
+export interface Seen {
   readonly events: RunEvent[];
   readonly violations: readonly Violation[];
   readonly recordsSteps: boolean;
@@ -208,7 +223,7 @@ interface Seen {
 
 /** A cluster as the runner sees it. */
 export function simulatedWorld(
-  cluster: ScenarioClusters,
+  cluster: SimClusters,
   { events, violations, recordsSteps }: Seen = { events: [], violations: [], recordsSteps: false },
 ): ScenarioWorld {
   const handlers: Handlers = {
@@ -268,19 +283,17 @@ function noWalletApi(): never {
   throw new Error('the simulated signing world has no wallet API');
 }
 
-const failures: Readonly<Record<CallErrorCode, CallFailure>> = {
-  [CallErrorCode.UNSPECIFIED]: 'INTERNAL',
-  [CallErrorCode.OVERLOADED]: 'OVERLOADED',
-  [CallErrorCode.UNAVAILABLE]: 'UNAVAILABLE',
-  [CallErrorCode.DEADLINE_EXCEEDED]: 'DEADLINE_EXCEEDED',
-  [CallErrorCode.INTERNAL]: 'INTERNAL',
-  [CallErrorCode.MALFORMED]: 'MALFORMED',
+const failures: Readonly<Partial<Record<GatewayFailure['kind'], CallFailure>>> = {
+  overloaded: 'OVERLOADED',
+  unavailable: 'UNAVAILABLE',
+  deadlineExceeded: 'DEADLINE_EXCEEDED',
+  invalidRequest: 'MALFORMED',
 };
 
 type Response = Extract<Questions['call']['gets'], { readonly response: unknown }>['response'];
 
 function call(
-  cluster: ScenarioClusters,
+  cluster: SimClusters,
   { name, request, keystoreType, walletTerms }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
@@ -294,7 +307,7 @@ function call(
   };
   ask(request, tenant, caller).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
-    else gets({ failure: failures[done.error.code], message: done.error.message });
+    else gets({ failure: failures[done.error.kind] ?? 'INTERNAL', message: done.error.message });
   });
 }
 
@@ -306,7 +319,7 @@ const termsOf = {
 } as const;
 
 function walletCall(
-  cluster: ScenarioClusters,
+  cluster: SimClusters,
   { name, request }: Questions['walletCall']['asks'],
   gets: (answer: Questions['walletCall']['gets']) => void,
 ): void {
@@ -314,7 +327,7 @@ function walletCall(
   const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Answer>;
   ask(request, tenant, { walletService: name in ofWalletService }).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
-    else gets({ failure: failures[done.error.code], message: done.error.message });
+    else gets({ failure: failures[done.error.kind] ?? 'INTERNAL', message: done.error.message });
   });
 }
 

@@ -1,242 +1,169 @@
 /**
- * The gateway's side of the simulated cluster: outgoing calls, their answers, and the failures that callers get without one. As
- * the live gateway (gateway/signing/signing-calls.ts), it retries nothing.
+ * The gateway of a simulated cluster: the calls of the live gateway (gateway/signing/signing-calls.ts) over a link of this world.
+ * While its process is paused it reads no requests; when it dies, its calls fail.
  */
-import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Envelope, UndeliveredReason } from '../../core/actors/contract.ts';
+import type { Envelope, MachineMs, UndeliveredReason } from '../../core/actors/contract.ts';
 import { noTrace } from '../../core/actors/contract.ts';
-import type { CallOrders, OrderedCall, WalletTerms } from '../../proto/call-orders.ts';
-import { complete } from '../../proto/complete.ts';
+import { ServiceError } from '../../gateway/api/errors/service-error.ts';
+import type { OrderIssuer } from '../../gateway/signing/order-issuer.ts';
 import {
-  type CallError,
-  CallErrorCode,
-  CallErrorSchema,
-  type CallReply,
-  type CallSchema,
-} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallCase, CallRequest, ResponseOf, WireMessage } from '../../proto/wire.ts';
+  type CallOutcome,
+  Calls,
+  type Done,
+  type SigningCall,
+  SigningCalls,
+} from '../../gateway/signing/signing-calls.ts';
+import type { Call, CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Roster } from '../../proto/roster.ts';
+import type { WireMessage } from '../../proto/wire.ts';
+import type { SimulatedCall } from './client.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** The principal of a call: a client, unless set otherwise. */
-export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'keyScheme'> {
-  readonly walletTerms?: Partial<WalletTerms>;
-  /** Changes the gateway's orders on their way to the coordinator. */
-  readonly orders?: (made: CallOrders) => CallOrders;
-}
-
-/** A call in progress. */
-export interface CallUnderWay {
-  readonly tenant: string;
+/** A call that the gateway has sent. */
+export type CallUnderWay = Pick<SigningCall, 'tenant' | 'request' | 'walletService' | 'walletTerms' | 'keyScheme'> & {
   readonly callId: bigint;
-  readonly request: CallRequest;
-  /** The wallet service calls, not a client. */
-  readonly walletService: boolean;
-  /** The terms of the wallet that a client's call names. */
-  readonly walletTerms?: SimCaller['walletTerms'];
-  /** For the making of a key: the only scheme that it will sign with. */
-  readonly keyScheme?: SimCaller['keyScheme'];
-}
+};
 
-/** The time of a refusal by the gateway: one round trip. */
-export const apiServerMs = 20;
+/** The failure of a call, as its gateway states it. */
+export type GatewayFailure = Pick<ServiceError, 'kind' | 'message' | 'cause'>;
 
 export interface CallPorts {
   readonly time: VirtualTime;
-  /** undefined: a call waits for its answer for as long as its link lasts. */
-  readonly timeoutMs: number | undefined;
+  readonly nowMs: () => number;
+  readonly roster: Roster;
   readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
-  /** The gateway's orders to nodes for a call. */
-  readonly orders: (call: OrderedCall) => CallOrders;
+  readonly orders: OrderIssuer;
   readonly stateOf: () => 'up' | 'paused' | 'down';
   readonly called: ((call: CallUnderWay) => void) | undefined;
   readonly answered: ((call: CallUnderWay, response: unknown) => void) | undefined;
-  readonly failed: ((call: CallUnderWay, error: CallError) => void) | undefined;
+  readonly failed: ((call: CallUnderWay, error: GatewayFailure) => void) | undefined;
 }
 
-interface Waiting extends CallUnderWay {
-  readonly done: (response: unknown) => void;
-  readonly fail: (error: CallError) => void;
-  readonly cancelTimeout: (() => void) | undefined;
+/** A call that waits for its answer. `callId` 0: it is not sent. */
+interface Waiting {
+  readonly call: SimulatedCall;
+  readonly done: Done;
+  callId: bigint;
+  abandon: () => void;
 }
 
-export class SimulatedCalls {
+const nothing = (): void => undefined;
+
+export class SimulatedCalls extends Calls {
   readonly #ports: CallPorts;
+  readonly #calls: SigningCalls;
+  /** Those that were sent. */
   readonly #waiting = new Map<bigint, Waiting>();
-  /** Frames that arrive while the gateway is paused: it reads them when it resumes. */
-  #unread: (() => void)[] = [];
-  #last = 0n;
+  /** The call that `#calls` starts now. */
+  #starting: Waiting | undefined;
+  /** Outcomes that their callers get outside the gateway's code, which catches what a callback throws. */
+  #outcomes: (() => void)[] = [];
+  /** Requests that arrive while the gateway is paused: it reads them when it resumes. */
+  #unread: Waiting[] = [];
   /** The gateway's name: new for every start, so that an answer to an earlier start finds no receiver. */
   address = 'gateway/sim';
   #starts = 1;
 
   constructor(ports: CallPorts) {
+    super();
     this.#ports = ports;
+    const { time, nowMs, roster, orders } = ports;
+    this.#calls = new SigningCalls({
+      roster,
+      link: { send: (message) => this.#send(message), listen: nothing },
+      orders: (call, atMs) => {
+        const made = orders(call, atMs);
+        return this.#starting?.call.orders?.(made) ?? made;
+      },
+      clock: { nowMs },
+      timers: {
+        epochMs: () => time.nowMs() as MachineMs,
+        elapsedMs: () => time.nowMs(),
+        start: (afterMs, run) =>
+          time.after(afterMs, () => {
+            run();
+            this.#tell();
+          }),
+      },
+    });
+  }
+
+  get inFlight(): number {
+    return this.#calls.inFlight;
   }
 
   find(callId: bigint): CallUnderWay | undefined {
-    return this.#waiting.get(callId);
+    const waiting = this.#waiting.get(callId);
+    return waiting && { ...waiting.call, callId };
   }
 
-  /** `schema`: of the request. */
-  start<K extends CallCase, Q extends DescMessage>(
-    asked: K,
-    schema: Q,
-    init: MessageInitShape<Q>,
-    tenant: string,
-    caller: SimCaller,
-  ): SimCall<ResponseOf<K>> {
-    const { time, timeoutMs, stateOf } = this.#ports;
-    const call = new SimCall<ResponseOf<K>>(time);
-    this.#last += 1n;
-    const callId = this.#last;
-    const request = { case: asked, value: complete(schema, init) } as unknown as CallRequest;
-    const waiting: Waiting = {
-      tenant,
-      callId,
-      request,
-      walletService: caller.walletService ?? false,
-      walletTerms: caller.walletTerms,
-      keyScheme: caller.keyScheme,
-      done: (answer) => call.answered(answer as ResponseOf<K>),
-      fail: (error) => call.failed(error),
-      cancelTimeout:
-        timeoutMs === undefined
-          ? undefined
-          : time.after(timeoutMs, () =>
-              this.#fail(
-                callId,
-                CallErrorCode.DEADLINE_EXCEEDED,
-                'the deadline passed before the coordinator answered',
-              ),
-            ),
-    };
-    this.#waiting.set(callId, waiting);
-    const send = () => {
-      if (!this.#waiting.has(callId)) return;
-      this.#ports.called?.(waiting);
-      const { walletTerms, orders = (made: CallOrders) => made, ...rest } = caller;
-      const { walletService = false } = rest;
-      const terms = walletTerms && { approvalMode: ApprovalMode.APPROVAL_MODE_UNSPECIFIED, ...walletTerms };
-      const made = this.#ports.orders({ tenant, request, walletService, walletTerms: terms });
-      const value = {
-        callId,
-        request,
-        ...rest,
-        ...(terms && { walletTerms: terms }),
-        ...orders(made),
-      };
-      const message: WireMessage = { tenant, session: '', attempt: 0, body: { case: 'call', value } };
-      const undelivered = this.#ports.send({ from: this.address, to: 'coordinator', message, trace: noTrace });
-      if (undelivered === 'noRoute') this.#failSoon(callId, CallErrorCode.UNAVAILABLE, 'no coordinator is connected');
-      else if (undelivered) this.#failSoon(callId, CallErrorCode.OVERLOADED, 'the link to the coordinator is full');
-    };
-    const state = stateOf();
-    if (state === 'up') send();
-    else if (state === 'paused') this.#unread.push(send);
-    else this.#failSoon(callId, CallErrorCode.UNAVAILABLE, 'the gateway is gone');
-    return call;
+  override start(call: SimulatedCall, done: Done): () => void {
+    const waiting: Waiting = { call, done, callId: 0n, abandon: nothing };
+    const state = this.#ports.stateOf();
+    if (state === 'up') this.#start(waiting);
+    else if (state === 'paused') this.#unread.push(waiting);
+    else done({ failure: gone() });
+    return () => waiting.abandon();
   }
 
   /** A frame for the gateway has arrived. */
-  arrived(to: string, message: WireMessage): void {
-    const { body } = message;
+  arrived(to: string, { body }: WireMessage): void {
     if (to !== this.address || body.case !== 'callReply') return;
-    const { callId, outcome } = body.value as CallReply;
-    const waiting = this.#take(callId);
-    if (waiting === undefined || outcome.case === undefined) return;
-    if (outcome.case !== 'error') {
-      const { value } = outcome;
-      this.#ports.answered?.(waiting, value);
-      waiting.done(value);
-    } else {
-      const error = create(CallErrorSchema, outcome.value);
-      this.#ports.failed?.(waiting, error);
-      waiting.fail(error);
-    }
+    this.#calls.onReply(body.value as CallReply);
+    this.#tell();
+  }
+
+  linkLost(): void {
+    this.#calls.onLinkLost();
+    this.#tell();
   }
 
   resumed(): void {
-    for (const send of this.#unread.splice(0)) send();
+    for (const waiting of this.#unread.splice(0)) this.#start(waiting);
   }
 
   /** The gateway has died; its next start is another. */
   crashed(): void {
-    this.#unread = [];
-    this.failAll('the gateway is gone');
+    for (const waiting of [...this.#waiting.values(), ...this.#unread.splice(0)]) {
+      waiting.abandon();
+      this.#ended(waiting, { failure: gone() });
+    }
     this.#starts += 1;
     this.address = `gateway/sim-${this.#starts}`;
   }
 
-  failAll(text: string): void {
-    for (const callId of [...this.#waiting.keys()]) this.#fail(callId, CallErrorCode.UNAVAILABLE, text);
+  #start(waiting: Waiting): void {
+    this.#starting = waiting;
+    waiting.abandon = this.#calls.start(waiting.call, (outcome) => {
+      if (this.#starting === waiting) this.#ended(waiting, outcome);
+      else this.#outcomes.push(() => this.#ended(waiting, outcome));
+    });
+    this.#starting = undefined;
   }
 
-  #failSoon(callId: bigint, code: CallErrorCode, text: string): void {
-    this.#ports.time.after(apiServerMs, () => this.#fail(callId, code, text));
+  #send(message: WireMessage): UndeliveredReason | undefined {
+    const waiting = this.#starting!;
+    waiting.callId = (message.body.value as Call).callId;
+    this.#waiting.set(waiting.callId, waiting);
+    this.#ports.called?.({ ...waiting.call, callId: waiting.callId });
+    return this.#ports.send({ from: this.address, to: 'coordinator', message, trace: noTrace });
   }
 
-  #fail(callId: bigint, code: CallErrorCode, message: string): void {
-    const waiting = this.#take(callId);
-    if (waiting === undefined) return;
-    const error = create(CallErrorSchema, { code, message });
-    this.#ports.failed?.(waiting, error);
-    waiting.fail(error);
+  #tell(): void {
+    for (const tell of this.#outcomes.splice(0)) tell();
   }
 
-  #take(callId: bigint): Waiting | undefined {
-    const waiting = this.#waiting.get(callId);
-    this.#waiting.delete(callId);
-    waiting?.cancelTimeout?.();
-    return waiting;
+  #ended({ call, callId, done }: Waiting, outcome: CallOutcome): void {
+    const { response, failure } = outcome;
+    const { answered, failed } = this.#ports;
+    if (this.#waiting.delete(callId)) {
+      if (failure === undefined) answered?.({ ...call, callId }, response.value);
+      else failed?.({ ...call, callId }, failure);
+    }
+    done(outcome);
   }
 }
 
-/** A call in progress. */
-export class SimCall<T> {
-  readonly #time: VirtualTime;
-  #answer: T | undefined;
-  #error: CallError | undefined;
-  #listener: ((answer: T) => void) | undefined;
-  #onDone: ((outcome: { readonly answer: T } | { readonly error: CallError }) => void) | undefined;
-
-  constructor(time: VirtualTime) {
-    this.#time = time;
-  }
-
-  /** Called with the answer when it comes. */
-  onAnswer(listener: (answer: T) => void): void {
-    this.#listener = listener;
-  }
-
-  /** Called when the answer arrives, or the call fails; never from within the call that made it. */
-  onDone(listener: (outcome: { readonly answer: T } | { readonly error: CallError }) => void): void {
-    this.#onDone = listener;
-    // The gateway died during this very call.
-    const error = this.#error;
-    if (error) this.#time.after(0, () => listener({ error }));
-  }
-
-  answered(answer: T): void {
-    this.#answer = answer;
-    this.#listener?.(answer);
-    this.#onDone?.({ answer });
-  }
-
-  failed(error: CallError): void {
-    this.#error = error;
-    this.#onDone?.({ error });
-  }
-
-  get isDone(): boolean {
-    return this.#answer !== undefined || this.#error !== undefined;
-  }
-
-  /** Runs the world until the answer arrives. Throws when the world has no work left first, or the call has no response. */
-  result(): T {
-    this.#time.runUntil(() => this.isDone);
-    if (this.#error) throw new Error(`call failed: ${this.#error.code} ${this.#error.message}`);
-    if (!this.#answer) throw new Error('nothing is left to happen, and the call has no answer');
-    return this.#answer;
-  }
+function gone(): ServiceError {
+  return new ServiceError('unavailable', 'the gateway is gone');
 }

@@ -3,31 +3,17 @@
  * encoded frames, stores, a gateway's calls, a receiver of webhooks, and all faults of these parts (scenarios/faults/vocabulary/fault.ts).
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
-import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { expiryAddress, keyRecordKey, sessionKey } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../../coordinator/expiry.ts';
 import { noTrace } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { type NodeRecord, type NodeWrite, keyRecordKey as nodesKeyRecordKey } from '../../nodes/records/records.ts';
-import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import {
-  InspectSessionRequestSchema,
-  PreviewPartialRequestSchema,
-} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { ReadSessionsRequestSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
-import {
-  DkgShareExchangeRequestSchema,
-  InitiateDkgRequestSchema,
-  InitiateSigningRequestSchema,
-  ResumeSessionRequestSchema,
-  SignatureShareRequestSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
-import type { CallCase, ResponseOf } from '../../proto/wire.ts';
 import type { FaultStatus, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { SimCall, SimCaller } from './calls.ts';
+import type { SimulatedCalls } from './calls.ts';
+import { SimClient } from './client.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
 import type { CoordinatorSnapshot, NodeSnapshot, SyncStore } from './memory-stores.ts';
 import type { Bug, SimOptions } from './options.ts';
@@ -37,7 +23,7 @@ import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { nodeName, SimWorld } from './world.ts';
 
-export { SimCall, type SimCaller } from './calls.ts';
+export { SimCall, type SimCaller } from './client.ts';
 export type { Delivery } from './deliveries.ts';
 export type { Bug, FrameFate, SimOptions } from './options.ts';
 export type { ProcessState } from './processes.ts';
@@ -50,8 +36,8 @@ export interface SimSnapshot {
 }
 
 /** One simulated gateway makes calls for a tenant. */
-export class SimCluster {
-  readonly time: VirtualTime;
+export class SimCluster extends SimClient {
+  override readonly time: VirtualTime;
   readonly roster: Roster;
   /** Every frame, event, process and fault, one line each: the trace. Empty without `keepTrace`. */
   readonly trace: SimWorld['trace'];
@@ -61,8 +47,10 @@ export class SimCluster {
   readonly bugs: readonly Bug[];
   readonly #world: SimWorld;
   readonly #number: number | undefined;
+  protected override readonly send: SimClient['send'] = (call, done) => this.calls.start(call, done);
 
   constructor(options: SimOptions) {
+    super();
     this.#number = options.number;
     const world = new SimWorld(options);
     this.#world = world;
@@ -73,6 +61,11 @@ export class SimCluster {
     this.bugs = world.bugs;
     if (options.sweeping === true) this.#sweepForEver(options.sweepEveryMs);
     for (const fault of options.faults ?? []) this.arm(fault);
+  }
+
+  /** Of its gateway. */
+  get calls(): SimulatedCalls {
+    return this.#world.calls;
   }
 
   /** Milliseconds since the world began. */
@@ -322,27 +315,5 @@ export class SimCluster {
       this.time.after(everyMs, again, true);
     };
     this.time.after(everyMs, again, true);
-  }
-
-  // --- calls -------------------------------------------------------------------------------------------------------
-
-  /** The five calls. Each resolves in virtual time: call `run` until it does. */
-  initiateDkg = this.#method('initiateDkg', InitiateDkgRequestSchema);
-  exchangeDkgShares = this.#method('exchangeDkgShares', DkgShareExchangeRequestSchema);
-  initiateSigning = this.#method('initiateSigning', InitiateSigningRequestSchema);
-  submitSignatureShare = this.#method('submitSignatureShare', SignatureShareRequestSchema);
-  resumeSession = this.#method('resumeSession', ResumeSessionRequestSchema);
-  /** Calls that only the wallet control plane makes; pass `{ walletService: true }`. */
-  makeKey = this.#method('makeKey', InitiateDkgRequestSchema);
-  sign = this.#method('sign', InitiateSigningRequestSchema);
-  closeKey = this.#method('closeKey', CloseKeyRequestSchema);
-  readSessions = this.#method('readSessions', ReadSessionsRequestSchema);
-  /** Calls that only a sandbox's gateway makes. */
-  inspectSession = this.#method('inspectSession', InspectSessionRequestSchema);
-  previewPartial = this.#method('previewPartial', PreviewPartialRequestSchema);
-
-  #method<K extends CallCase, Q extends DescMessage>(asked: K, request: Q) {
-    return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<ResponseOf<K>> =>
-      this.#world.calls.start(asked, request, init, tenant, caller);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Webhooks in the simulated world: one receiver that wants every event of every tenant, and the worker that delivers to it. The
- * schedule of retries is the real worker's (wallets/delivery/deliveries/retry-schedule.ts); the rest is a small model of it: outstanding
+ * effect of a try is the real worker's (wallets/delivery/deliveries/attempt.ts); the rest is a small model of it: outstanding
  * deliveries are durable, the jobs that name their next try are not.
  *
  * At least once: after a crash the worker repeats the tries that it had not recorded.
@@ -8,7 +8,8 @@
 import type { RandomBytes } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import { afterTry, deliveryTimeoutMs } from '../../wallets/delivery/deliveries/retry-schedule.ts';
+import { evaluateTry } from '../../wallets/delivery/deliveries/attempt.ts';
+import { deliveryTimeoutMs } from '../../wallets/delivery/deliveries/retry-schedule.ts';
 import type { Life, ProcessState } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -34,13 +35,14 @@ export interface DeliveryPorts {
   readonly tried: (tenant: string, event: LoggedEvent, status: number, triesBefore: number, isFirst: boolean) => void;
 }
 
+type DeliveryRecord = Parameters<typeof evaluateTry>[0];
+type SendOutcome = Parameters<typeof evaluateTry>[1];
+
 /** Durable: one delivery that is not final. */
 interface Outstanding {
   readonly tenant: string;
   readonly event: LoggedEvent;
-  tries: number;
-  /** The next try's time. */
-  dueMs: number;
+  record: DeliveryRecord;
 }
 
 /** A job of the queue: make this try, unless it was made. */
@@ -116,7 +118,10 @@ export class Deliveries {
 
   /** Duplicates a job: the latest one, or else the next. */
   double(): void {
-    if (this.#latest !== undefined && this.#outstanding.get(this.#latest.key)?.tries === this.#latest.tries) {
+    if (
+      this.#latest !== undefined &&
+      this.#outstanding.get(this.#latest.key)?.record.attemptCount === this.#latest.tries
+    ) {
       this.#queue(this.#latest, 0);
     } else this.#doubles += 1;
   }
@@ -130,7 +135,9 @@ export class Deliveries {
   readonly life: Life = {
     start: () => {
       const { time } = this.#ports;
-      for (const [key, { tries, dueMs }] of this.#outstanding) this.#queue({ key, tries }, dueMs - time.nowMs());
+      for (const [key, { record }] of this.#outstanding) {
+        this.#queue({ key, tries: record.attemptCount }, (record.nextAttemptAtMs ?? time.nowMs()) - time.nowMs());
+      }
       this.wake();
     },
     crash: () => {
@@ -163,7 +170,7 @@ export class Deliveries {
       const event = events[cursor]!;
       const key = `${tenant}/${cursor + 1}`;
       this.#cursors.set(tenant, cursor + 1);
-      this.#outstanding.set(key, { tenant, event, tries: 0, dueMs: this.#ports.time.nowMs() });
+      this.#outstanding.set(key, { tenant, event, record: queued(key, event, cursor + 1, this.#ports.time.nowMs()) });
       const job = { key, tries: 0 };
       this.#queue(job, 0);
       if (this.#doubles > 0) {
@@ -189,7 +196,7 @@ export class Deliveries {
     const delivery = this.#outstanding.get(job.key);
     if (delivery === undefined && job.key === 'poison') this.#putAside += 1;
     // Another job has made its try already.
-    if (delivery?.tries !== job.tries) return;
+    if (delivery?.record.attemptCount !== job.tries) return;
     this.#try(job, delivery);
   }
 
@@ -206,7 +213,11 @@ export class Deliveries {
       time.after(tookMs, () => {
         const isFirst = this.#reached(delivery, given);
         this.#ports.tried(delivery.tenant, delivery.event, given, job.tries, isFirst);
-        time.after(latencyMs, () => this.#record(job, delivery, given, life));
+        const outcome: SendOutcome =
+          given === 0
+            ? { kind: 'failed', code: 'no_answer', message: '', tookMs }
+            : { kind: 'answered', status: given, retryAfter: undefined, tookMs };
+        time.after(latencyMs, () => this.#record(job, delivery, outcome, life));
       });
     });
   }
@@ -221,23 +232,28 @@ export class Deliveries {
     return true;
   }
 
-  #record(job: Job, delivery: Outstanding, status: number, life: number): void {
+  #record(job: Job, delivery: Outstanding, outcome: SendOutcome, life: number): void {
     // A crashed worker has recorded nothing; of two jobs for the same try, the first result counts.
-    if (this.#life !== life || this.#outstanding.get(job.key) !== delivery || delivery.tries !== job.tries) return;
+    if (this.#life !== life || this.#outstanding.get(job.key) !== delivery) return;
+    if (delivery.record.attemptCount !== job.tries) return;
     if (!this.#canWork()) {
-      this.#waiting.push(() => this.#record(job, delivery, status, life));
+      this.#waiting.push(() => this.#record(job, delivery, outcome, life));
       return;
     }
     const { time, random, scheduleMs } = this.#ports;
     const [high = 0, low = 0] = random(2);
     const chance = (high * 256 + low) / 65_536;
-    const next = afterTry({ status, askedPauseMs: 0 }, job.tries, time.nowMs(), chance, scheduleMs);
-    if (next.kind !== 'retry') {
-      this.#outstanding.delete(job.key);
-      return;
-    }
-    delivery.tries += 1;
-    delivery.dueMs = next.atMs;
-    this.#queue({ key: job.key, tries: delivery.tries }, next.atMs - time.nowMs());
+    const { after, retryAtMs } = evaluateTry(delivery.record, outcome, time.nowMs(), chance, scheduleMs);
+    delivery.record = after;
+    if (retryAtMs === undefined) this.#outstanding.delete(job.key);
+    else this.#queue({ key: job.key, tries: after.attemptCount }, retryAtMs - time.nowMs());
   }
+}
+
+function queued(id: string, event: LoggedEvent, sequence: number, nowMs: number): DeliveryRecord {
+  return {
+    ...{ id, version: 1, webhookId: 'receiver', eventId: event.id, eventType: event.type, sequence },
+    ...{ status: 'queued', attempts: [], attemptCount: 0, failedTries: 0, nextAttemptAtMs: nowMs },
+    ...{ createdAtMs: nowMs, updatedAtMs: nowMs },
+  };
 }

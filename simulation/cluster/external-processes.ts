@@ -4,7 +4,7 @@
  */
 
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { Address, Envelope, RandomBytes, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
+import type { Address, Envelope, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import type {
@@ -42,8 +42,6 @@ export interface ExternalProcessHost {
   /** 32 bytes: of the identity that all gateways share. */
   readonly gatewaySeed: Uint8Array;
   readonly processes: Processes;
-  /** A stream of its own for each label. */
-  random(label: string): RandomBytes;
   send(from: ProcessName, message: WireMessage, trace: Trace): UndeliveredReason | undefined;
   /** The fate of a call of a port; undefined: no fault is armed. The caller performs its orders. */
   portCall(call: PortCallMade): PortVerdict | undefined;

@@ -7,12 +7,12 @@ import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/cont
 import type { ActorEvent, Address, WriteOutcome } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
-import type { CallError } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, WireEnvelope } from '../../proto/wire.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { VendorOrder } from '../../wallets/providers/vendor/public.ts';
-import type { SimCaller } from './calls.ts';
+import type { GatewayFailure } from './calls.ts';
+import type { SimCaller } from './client.ts';
 import type { FrameOutcome } from './network.ts';
 
 /** A call of a gateway. `request`: decoded. */
@@ -36,7 +36,7 @@ export type Observation =
   | (ObservedCall & { readonly kind: 'promised'; readonly response: unknown })
   /** The client has its answer. */
   | (ObservedCall & { readonly kind: 'answered'; readonly response: unknown })
-  | (ObservedCall & { readonly kind: 'failed'; readonly error: CallError })
+  | (ObservedCall & { readonly kind: 'failed'; readonly error: GatewayFailure })
   /**
    * A frame leaves its sender. `touched`: a fault changed it; its content is then not the sender's. `decided`: while a fault is
    * armed, with the first that leaves instead of `sent`.

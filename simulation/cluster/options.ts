@@ -55,8 +55,6 @@ export interface SimOptions {
   readonly linkNewsMs?: number | undefined;
   /** Messages that wait for one session or key of the coordinator; the actors' own limits by default. */
   readonly mailboxMax?: number | undefined;
-  /** A call without an answer fails after this time; by default it waits as long as its link lasts. */
-  readonly callTimeoutMs?: number;
   /** The coordinator scans for expired sessions, every second as a live one. Off by default: see `sweep`. */
   readonly sweeping?: boolean;
   /** The interval of the scans; one second by default. */
@@ -71,7 +69,7 @@ export interface SimOptions {
   /** The vendor of MPC_VENDOR keys. */
   readonly vendor?: SimVendorOptions;
 
-  /** Of further clusters of one world (many-clusters.ts): number and shared parts. By default cluster 1 of its own world. */
+  /** Of further clusters of one world (clusters.ts): number and shared parts. By default cluster 1 of its own world. */
   readonly number?: number;
   readonly shared?: SharedWorld;
 

@@ -3,6 +3,10 @@
  *
  * A task may be `background`: a repetition without end, such as a ticking clock. It runs in its turn, but does not count as
  * outstanding work: without other tasks, time stops. So an idle world comes to rest in spite of its background tasks.
+ *
+ * There are two kinds of step. Actors are synchronous: their steps are complete when they return. A step that wakes asynchronous
+ * code says so (`woken`): it ends with a turn of the event loop, so that this code runs before the next step
+ * (simulation/service/run-loop.ts).
  */
 
 /** Work to run at its time. */
@@ -34,6 +38,7 @@ export class VirtualTime {
   /** Tasks made without a delay, oldest first, from `#soonAt` on: they bypass the heap, which would only move them to its top. */
   readonly #soon: Task[] = [];
   #soonAt = 0;
+  #isAwake = false;
 
   constructor(beganMs: number = worldBeganMs) {
     this.beganMs = beganMs;
@@ -60,6 +65,35 @@ export class VirtualTime {
   /** Whether no work is outstanding. */
   get isIdle(): boolean {
     return this.#left === 0;
+  }
+
+  /** A promise may have been resolved: its code runs before the next step. */
+  woken(): void {
+    this.#isAwake = true;
+  }
+
+  /** Whether `woken` was called since the last `settling`. */
+  get isAwake(): boolean {
+    return this.#isAwake;
+  }
+
+  /** The woken code runs now. */
+  settling(): void {
+    this.#isAwake = false;
+  }
+
+  /** Resolves after this much virtual time. */
+  pause(ms: number, background = false): Promise<void> {
+    return new Promise((resolve) => {
+      this.after(
+        ms,
+        () => {
+          this.woken();
+          resolve();
+        },
+        background,
+      );
+    });
   }
 
   /** Runs `run` after a delay; returns a function that cancels it. */

@@ -8,12 +8,10 @@ import { failureReply } from '../../coordinator/failure-replies.ts';
 import { peerOf } from '../../core/actors/address.ts';
 import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../../core/actors/contract.ts';
 import { noTrace } from '../../core/actors/contract.ts';
-import { identityFromSeed } from '../../core/crypto/identity.ts';
-import { gatewayMacs } from '../../core/crypto/order-macs.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
+import { orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import { vendorNews } from '../../nodes/vendor/routing.ts';
-import { ordersOf } from '../../proto/call-orders.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { CallRequest, WireMessage } from '../../proto/wire.ts';
 import { faultEngine } from '../../scenarios/faults/engine.ts';
@@ -128,7 +126,7 @@ export class SimWorld implements ClusterMember {
       changed: options.observe && ((order) => options.observe?.({ kind: 'vendor', atMs: this.recorder.atMs, order })),
     });
     this.faultService = this.#faultService();
-    this.calls = this.#gatewayCalls(identityFromSeed(gatewaySeed).secretKey);
+    this.calls = this.#gatewayCalls(gatewaySeed);
     this.guests = options.guests?.(this.#externalHost(gatewaySeed)) ?? noExternalProcesses;
     this.#externalLinks = new ExternalProcessLinks(this.guests.all);
     this.network = this.#links();
@@ -362,7 +360,7 @@ export class SimWorld implements ClusterMember {
     if (!this.network.isHeld(peer)) this.#tellLinkDown(peer);
     this.#externalLinks.of(peer)?.linked(false);
     if (peer !== 'gateway') return;
-    this.calls.failAll('the link to the coordinator was lost; whether the call took effect is unknown');
+    this.calls.linkLost();
   }
 
   #tellOfPeer(kind: 'peerUp' | 'peerDown', peer: ProcessName, linked = this.#linked.get(peer)!): void {
@@ -402,29 +400,22 @@ export class SimWorld implements ClusterMember {
   // --- calls, webhooks, faults -------------------------------------------------------------------------------------
 
   #about({ request: { case: method, value: request }, ...call }: CallUnderWay) {
-    const { tenant, callId, walletService, walletTerms, keyScheme } = call;
+    const { tenant, callId, walletService = false, walletTerms, keyScheme } = call;
     return {
-      atMs: this.recorder.atMs,
-      tenant,
-      callId,
-      method,
-      request,
-      walletService,
-      walletTerms,
-      keyScheme,
+      ...{ atMs: this.recorder.atMs, tenant, callId, method, request, walletService },
+      ...(walletTerms && { walletTerms }),
+      ...(keyScheme !== undefined && { keyScheme }),
     } as const;
   }
 
-  #gatewayCalls(secretKey: Uint8Array): SimulatedCalls {
-    const { observe, callTimeoutMs } = this.#options;
-    const macs = gatewayMacs(this.roster, secretKey);
-    const random = this.#random('gateway');
+  #gatewayCalls(identitySeed: Uint8Array): SimulatedCalls {
+    const { observe } = this.#options;
+    const { time, roster, processes } = this;
     return new SimulatedCalls({
-      time: this.time,
-      timeoutMs: callTimeoutMs,
+      ...{ time, roster, orders: orderIssuer({ roster, identitySeed, random: this.#random('gateway') }) },
+      nowMs: () => processes.nowMs('gateway'),
       send: (envelope) => this.network.send('gateway', 'out', envelope),
-      orders: (call) => ordersOf(call, macs, { nowMs: this.processes.nowMs('gateway'), random }),
-      stateOf: () => this.processes.stateOf('gateway'),
+      stateOf: () => processes.stateOf('gateway'),
       called: observe && ((call) => observe({ kind: 'called', ...this.#about(call) })),
       answered: observe && ((call, response) => observe({ kind: 'answered', ...this.#about(call), response })),
       failed: observe && ((call, error) => observe({ kind: 'failed', ...this.#about(call), error })),
@@ -448,7 +439,6 @@ export class SimWorld implements ClusterMember {
     const { time, roster, processes } = this;
     return {
       ...{ time, roster, gatewaySeed, processes },
-      random: (label) => this.#random(`guest/${label}`),
       send: (from, message, trace) => {
         const address = this.#externalLinks.of(from)?.address() ?? from;
         this.#guestCalled(message);

@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
 import type { Serve, ServeResponse } from '../../gateway/serve/contract.ts';
-import { grpcRefusalOf, isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
+import { isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
 import type { ApiServerRequest, ApiServerVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import { pauseFor } from '../../scenarios/injection/api-proxy-ports.ts';
+import { isUntouched, pauseFor, performOnRpc } from '../../scenarios/injection/api-proxy-ports.ts';
 
 /** undefined: no fault is armed. */
 export type ApiFaults = (request: ApiServerRequest) => ApiServerVerdict | undefined;
@@ -17,10 +17,6 @@ const touched = new WeakMap<ServeResponse, 'severed' | 'refused'>();
 /** `severed`: a client gets none or only a part of it. `refused`: no gateway has seen the request. */
 export function faultOf(response: ServeResponse): 'severed' | 'refused' | undefined {
   return touched.get(response);
-}
-
-function isUntouched({ fate, delayMs }: ApiServerVerdict): boolean {
-  return fate === 'answered' && delayMs === 0;
 }
 
 /** `serve` with faults, for the HTTP server. */
@@ -70,8 +66,6 @@ async function* firstOf(pieces: AsyncIterableIterator<string>): AsyncGenerator<s
 
 // --- gRPC ----------------------------------------------------------------------------------------------------------
 
-const api = /^\/svc\.mesh\.v1\.\w+\/(\w+)$/;
-
 type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 
 interface StreamServer {
@@ -98,74 +92,7 @@ export function faultyGrpc(server: Server, faults: ApiFaults): void {
     setUp.call(server, http2Server, interceptors);
     http2Server.on = own;
     http2Server.on('stream', (stream, headers) => {
-      const rpc = api.exec(headers[':path'] ?? '')?.[1];
-      const verdict = rpc === undefined ? undefined : faults({ door: 'grpc', rpc });
-      if (verdict?.fate === 'refused') {
-        void refuse(stream, verdict);
-        return;
-      }
-      if (verdict !== undefined && !isUntouched(verdict)) holdAnswer(stream, verdict);
-      for (const listener of listeners) listener(stream, headers);
+      if (performOnRpc(stream, headers, faults)) for (const listener of listeners) listener(stream, headers);
     });
   };
-}
-
-async function refuse(stream: ServerHttp2Stream, verdict: ApiServerVerdict): Promise<void> {
-  stream.on('error', () => undefined);
-  stream.resume();
-  await pauseFor(verdict.delayMs);
-  if (stream.destroyed) return;
-  const { code, details } = grpcRefusalOf(verdict);
-  const headers = {
-    ':status': 200,
-    'content-type': 'application/grpc',
-    'grpc-status': String(code),
-    'grpc-message': details,
-  };
-  stream.respond(headers, { endStream: true });
-}
-
-/**
- * Holds the server's writes back until it has written everything: the call has its effect. A lost or cut answer ends the whole
- * connection, as a broken network does.
- */
-function holdAnswer(stream: ServerHttp2Stream, { fate, delayMs }: ApiServerVerdict): void {
-  const own = {
-    respond: stream.respond.bind(stream),
-    write: stream.write.bind(stream) as (piece: Buffer, written: () => void) => boolean,
-    end: stream.end.bind(stream) as (piece: Buffer) => unknown,
-  };
-  let head: Parameters<ServerHttp2Stream['respond']> = [];
-  const pieces: Buffer[] = [];
-  const finish = async (): Promise<void> => {
-    await pauseFor(delayMs);
-    if (stream.destroyed) return;
-    if (fate === 'lost') {
-      stream.session?.destroy();
-      return;
-    }
-    own.respond(...head);
-    const body = Buffer.concat(pieces);
-    if (fate === 'answered') {
-      if (head[1]?.endStream !== true) own.end(body);
-      return;
-    }
-    own.write(body.subarray(0, Math.ceil(body.length / 2)), () => stream.session?.destroy());
-  };
-  Object.assign(stream, {
-    respond: (...given: typeof head) => {
-      head = given;
-      if (given[1]?.endStream === true) void finish();
-    },
-    write: (piece: Buffer, ...rest: unknown[]) => {
-      pieces.push(piece);
-      const written = rest.at(-1);
-      if (typeof written === 'function') process.nextTick(written);
-      return true;
-    },
-    end: () => {
-      void finish();
-      return stream;
-    },
-  });
 }

@@ -6,7 +6,7 @@
 import type { RandomBytes } from '../../core/actors/contract.ts';
 import { hkdfSha256 } from '../../core/crypto/hashing.ts';
 
-/** Labels of further clusters begin with "cluster/2/" (simulation/cluster/many-clusters.ts). */
+/** Labels of further clusters begin with "cluster/2/" (simulation/cluster/clusters.ts). */
 const lasting = /^(cluster\/\d+\/)?(identity\/|resume-key$|embedded\/)/;
 const utf8 = (text: string) => new TextEncoder().encode(text);
 

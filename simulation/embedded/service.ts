@@ -25,7 +25,6 @@ import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { frameText } from '../../scenarios/faults/frame-text.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import { ManyInjectors } from '../../scenarios/injection/many-clusters.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
@@ -130,13 +129,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const health = new HealthThrough();
   const recording = new Recording(eventsMax);
   const now = (): CustodyWorld => world;
-  const recorded = { recording, beganMs: time.beganMs };
-  const injectors = Array.from(
-    { length: clusters },
-    (_, index) => new WorldInjector(now, index + firstCluster, recorded),
-  );
-  const [only] = injectors;
-  const injector = injectors.length === 1 && only !== undefined ? only : new ManyInjectors(injectors);
+  const injector = new WorldInjector(now, { recording, beganMs: time.beganMs });
   const processes = new WorldProcesses(now, ownUsage);
   const states = new States(now, systemRandom);
   const egress = new RealEgress(recorder && ((url, note) => recorder.delivered(url, note)));
@@ -149,7 +142,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     seal: randomOf('embedded/seal')(32),
   };
   const shared = threshold ?? defaultSharing(nodes).threshold;
-  const each = injectors.map((_, index) => ({ number: index + firstCluster, threshold: shared, nodes }));
+  const each = Array.from({ length: clusters }, (_, index) => ({
+    number: index + firstCluster,
+    threshold: shared,
+    nodes,
+  }));
   const about = { world: 'embedded', clusters: each } as const;
   const control = new SandboxController({ injector, processes, snapshots: states, about });
   let doors: ApiServers | undefined;
@@ -212,8 +209,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   };
   let first = stored?.first;
   if (stored !== undefined) {
-    const { clockOffsetMs, ownClocksMs = [] } = stored;
-    for (const [index, one] of injectors.entries()) await one.rightClocks(clockOffsetMs, ownClocksMs[index]);
+    await injector.rightClocks(stored.clockOffsetMs, stored.ownClocksMs);
     if (options.sealsStored === true) first = await sealed(stored.first);
     if (options.sealsStored === true) await sealed(stored.world);
     else await world.restore(stored.world);
@@ -240,7 +236,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     ...{ world, httpAddress, grpcAddress },
     state: () => ({
       ...{ clusterSecret, clusters, nodes, threshold, first: begun, sandbox, clockOffsetMs: injector.clockOffsetMs },
-      ownClocksMs: injectors.map((one) => one.ownClocksMs),
+      ownClocksMs: injector.ownClocksMs,
       starts: Math.max(
         ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
       ),

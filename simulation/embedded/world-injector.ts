@@ -1,7 +1,6 @@
 /**
  * The sandbox API over a simulated world: its faults, processes and clock replace the live injector's
- * (scenarios/injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world. As in the live world,
- * each cluster has an injector, with its own names of processes (scenarios/injection/many-clusters.ts).
+ * (scenarios/injection/sandbox-control.ts calls it). It supports every kind of fault of the simulated world.
  */
 
 import { firstCluster } from '../../core/redis/clusters.ts';
@@ -13,6 +12,7 @@ import type { Crash, ProcessControl, ProcessStatus } from '../../scenarios/injec
 import type { Recording } from '../../scenarios/injection/recording.ts';
 import type { ControlledInjector } from '../../scenarios/injection/sandbox-control.ts';
 import type { ProcessState, SimCluster } from '../cluster/cluster.ts';
+import type { SimClusters } from '../cluster/clusters.ts';
 import type { CustodyWorld } from '../service/custody-world.ts';
 
 const linkPollMs = 2;
@@ -21,22 +21,19 @@ const rememberedMax = 1_000;
 /** The interface to a world, which begins after the control that calls it. */
 export type WorldNow = () => CustodyWorld;
 
-/** Of one cluster. */
 export class WorldInjector implements ControlledInjector {
   readonly recorder: ControlledInjector['recorder'];
   readonly #now: WorldNow;
-  readonly #number: number;
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly cancel: () => void }>();
   #clockOffsetMs = 0;
 
-  constructor(now: WorldNow, number: number, recorder: { readonly recording: Recording; readonly beganMs: number }) {
+  constructor(now: WorldNow, recorder: { readonly recording: Recording; readonly beganMs: number }) {
     this.#now = now;
-    this.#number = number;
     this.recorder = recorder;
   }
 
-  get #cluster(): SimCluster {
-    return this.#now().eachCluster[this.#number - firstCluster]!;
+  get #clusters(): SimClusters {
+    return this.#now().clusters;
   }
 
   get clockOffsetMs(): number {
@@ -48,46 +45,49 @@ export class WorldInjector implements ControlledInjector {
   }
 
   clockOffsetOf(process: string): number {
-    return this.#cluster.clockOffsetMs(process);
+    return this.#clusters.clockOffsetMs(process);
   }
 
-  get ownClocksMs(): Readonly<Record<string, number>> {
-    const own = this.#cluster
-      .processes()
-      .map((process) => [process, this.clockOffsetOf(process) - this.#clockOffsetMs]);
-    return Object.fromEntries(own.filter(([, offsetMs]) => offsetMs !== 0));
+  /** By cluster. */
+  get ownClocksMs(): readonly Readonly<Record<string, number>>[] {
+    return this.#clusters.each.map((cluster) => {
+      const own = cluster
+        .processes()
+        .map((process) => [process, cluster.clockOffsetMs(process) - this.#clockOffsetMs] as const);
+      return Object.fromEntries(own.filter(([, offsetMs]) => offsetMs !== 0));
+    });
   }
 
   isLinked(process: string): boolean {
-    return this.#cluster.isLinked(process);
+    return this.#clusters.isLinked(process);
   }
 
   /** A process that dies loses its links by itself. */
   cut(): void {}
 
   async untilLinked(processes: readonly string[], withinMs: number): Promise<void> {
-    const cluster = this.#cluster;
-    const endMs = cluster.time.nowMs() + withinMs;
-    while (!processes.every((process) => cluster.isLinked(process)) && cluster.time.nowMs() < endMs) {
-      await new Promise<void>((resolve) => {
-        cluster.time.after(linkPollMs, resolve, true);
-      });
+    const clusters = this.#clusters;
+    const endMs = clusters.time.nowMs() + withinMs;
+    const isLinked = (process: string) =>
+      process === 'gateway' ? clusters.each.every((one) => one.isLinked(process)) : clusters.isLinked(process);
+    while (!processes.every(isLinked) && clusters.time.nowMs() < endMs) {
+      await clusters.time.pause(linkPollMs, true);
     }
   }
 
   /** Throws the engine's own error for an invalid fault. */
   arm(fault: Fault, expiresInMs: number): ArmedStatus {
-    const cluster = this.#cluster;
-    const id = cluster.arm(fault);
+    const clusters = this.#clusters;
+    const id = clusters.arm(fault);
     this.#cancelExpiry(id);
     this.#prune();
-    const cancel = cluster.time.after(expiresInMs, () => this.disarm(id), true);
-    this.#expiries.set(id, { expiresMs: cluster.time.nowMs() + expiresInMs, cancel });
+    const cancel = clusters.time.after(expiresInMs, () => this.disarm(id), true);
+    this.#expiries.set(id, { expiresMs: clusters.time.nowMs() + expiresInMs, cancel });
     return this.#find(id)!;
   }
 
   list(): readonly ArmedStatus[] {
-    return this.#cluster.faultStatuses().map((status) => ({
+    return this.#clusters.faultStatuses().map((status) => ({
       ...status,
       expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
     }));
@@ -96,29 +96,29 @@ export class WorldInjector implements ControlledInjector {
   disarm(id: string): ArmedStatus | undefined {
     const before = this.#find(id);
     this.#cancelExpiry(id);
-    this.#cluster.disarm(id);
+    this.#clusters.disarm(id);
     return before && (this.#find(id) ?? { ...before, state: 'over' });
   }
 
   clear(): number {
     const removed = this.list().filter(({ state }) => state !== 'over').length;
     for (const id of [...this.#expiries.keys()]) this.#cancelExpiry(id);
-    this.#cluster.clearFaults();
+    this.#clusters.clearFaults();
     return removed;
   }
 
   step(name: string): void {
-    this.#cluster.step(name);
+    this.#clusters.step(name);
   }
 
   async setClock(offsetMs: number): Promise<void> {
-    this.#cluster.advance(offsetMs - this.#clockOffsetMs);
+    this.#clusters.advance(offsetMs - this.#clockOffsetMs);
     this.#clockOffsetMs = offsetMs;
   }
 
-  /** `ownMs`: of processes, beside that. */
-  async rightClocks(offsetMs = 0, ownMs: Readonly<Record<string, number>> = {}): Promise<void> {
-    this.#cluster.rightClocks(offsetMs, ownMs);
+  /** `ownMs`: of processes, beside that; by cluster. */
+  async rightClocks(offsetMs = 0, ownMs: readonly Readonly<Record<string, number>>[] = []): Promise<void> {
+    this.#clusters.rightClocks(offsetMs, ownMs);
     this.#clockOffsetMs = offsetMs;
   }
 

@@ -2,7 +2,6 @@
  * Landmarks: points that a search must reach sometimes, or it tests nothing. Each is a state, a change of state, or a path that
  * few runs take. A search counts the runs that reach each; a landmark at zero is a gap in the generator.
  */
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DealNonces, PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -103,7 +102,7 @@ export function watchLandmarks(reached: (landmark: Landmark) => void): Checker {
           return undefined;
         case 'failed':
           waiting.delete(observation.callId);
-          if (observation.error.code === CallErrorCode.OVERLOADED) reach('a call is refused at overload');
+          if (observation.error.kind === 'overloaded') reach('a call is refused at overload');
           return undefined;
         case 'process': {
           const { process, what } = observation;

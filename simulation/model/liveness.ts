@@ -4,7 +4,6 @@
  * call whose gateway and coordinator run gets an answer or an error: none is lost.
  */
 import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { proofIn } from '../cluster/invariants/answer-parts.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
@@ -157,12 +156,12 @@ export function answeredInTime(options: LivenessOptions): Checker {
           calls.delete(callId);
           if (call === undefined) return undefined;
           // A read of no sense is refused (session-reads.ts).
-          if (error.code === CallErrorCode.MALFORMED && method === 'readSessions') return undefined;
-          if (isCalm(call.atMs)) return `${method} fails (${CallErrorCode[error.code]}), and nothing is wrong`;
+          if (error.kind === 'invalidRequest' && method === 'readSessions') return undefined;
+          if (isCalm(call.atMs)) return `${method} fails (${error.kind}), and nothing is wrong`;
           const hasStore = withoutStore.size === 0 && atMs - storelessMs > storeSettleMs;
           if (/session store/.test(error.message) && hasStore)
             return `${method} hears that the store does not answer, and it does`;
-          const isLost = error.code === CallErrorCode.DEADLINE_EXCEEDED && !replied.has(callId);
+          const isLost = error.kind === 'deadlineExceeded' && !replied.has(callId);
           const isClear = silencing.size === 0 && silencedMs < call.atMs;
           return isLost && isClear
             ? `${method} was lost: its gateway and its coordinator ran, and no answer came`

@@ -11,7 +11,7 @@ import {
   type OrchestrationContext,
   type SignatureShareRequest,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SimCaller } from '../cluster/calls.ts';
+import type { SimCaller } from '../cluster/client.ts';
 
 const textMax = 256;
 const opaqueMax = 65_536;

@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
   ReadSessionsRequest,
   ReadSessionsResponse,
@@ -66,8 +65,7 @@ export function sessionReads(history: History): Checker {
           return undefined;
         case 'failed':
           reading.delete(observation.callId);
-          if (observation.method !== 'readSessions' || observation.error.code !== CallErrorCode.MALFORMED)
-            return undefined;
+          if (observation.method !== 'readSessions' || observation.error.kind !== 'invalidRequest') return undefined;
           return isWrong(observation.request as ReadSessionsRequest) ? undefined : 'a read of sense is refused';
         default:
           return undefined;

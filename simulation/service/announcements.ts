@@ -21,7 +21,7 @@ export function announceForever(cluster: SimCluster, redis: MemoryRedis, loop: R
     const isUp = cluster.stateOf('coordinator') === 'up' && cluster.stateOf('redis') === 'up';
     if (isUp) {
       for (const { id } of roster.nodes) announcing.linked(id, cluster.isLinked(nodeName(id)));
-      loop.woken();
+      time.woken();
       announcing.announce().catch((error: unknown) => loop.failed(error));
     }
     time.after(announceEveryMs, again, true);

@@ -7,7 +7,8 @@ import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { PortCallMade, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import { SimCluster, type SimOptions, type SimSnapshot } from '../cluster/cluster.ts';
+import type { SimSnapshot } from '../cluster/cluster.ts';
+import { randomnessIn, SimClusters, type SimClustersOptions } from '../cluster/clusters.ts';
 import type {
   ExternalProcess,
   ExternalProcesses,
@@ -15,8 +16,6 @@ import type {
   ExternalProcessLink,
 } from '../cluster/external-processes.ts';
 import { identitiesOf } from '../cluster/identities.ts';
-import { ManyClusters, randomnessIn, type ScenarioClusters } from '../cluster/many-clusters.ts';
-import type { Observation } from '../cluster/observation.ts';
 import type { MemoryRedis } from '../redis/memory-redis.ts';
 import { announceForever } from './announcements.ts';
 import type { SimulatedClusterLink } from './gateway-process.ts';
@@ -24,13 +23,7 @@ import type { PortFate } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
 import { sessionSide } from './session-side.ts';
 
-export interface ClusterSetOptions
-  extends Omit<SimOptions, 'guests' | 'receiver' | 'deliveryScheduleMs' | 'faults' | 'observe' | 'number' | 'shared'> {
-  /** 1 by default. */
-  readonly clusters?: number | undefined;
-  /** The observations of a cluster, in that cluster's own names. */
-  readonly observe?: (observation: Observation, cluster: number) => void;
-}
+export type ClusterSetOptions = Omit<SimClustersOptions, 'externalProcessesOf' | 'receiver' | 'deliveryScheduleMs'>;
 
 /** The world around the clusters. */
 export interface SharedServices {
@@ -56,12 +49,9 @@ const noLife: ExternalProcess['life'] = {
 };
 
 export class ClusterSet {
-  readonly first: SimCluster;
-  /** All clusters as one. */
-  readonly all: ScenarioClusters & { readonly trace: readonly string[] };
-  readonly #further: readonly SimCluster[];
-  #surroundings!: SharedServices;
-  #rosters!: readonly Roster[];
+  all!: SimClusters;
+  readonly #services: SharedServices;
+  #rosters: readonly Roster[] = [];
   /** By cluster. */
   readonly #hosts: ExternalProcessHost[] = [];
   /** By cluster: of its coordinator's last start. */
@@ -69,41 +59,28 @@ export class ClusterSet {
   /** By cluster: counts a call to it. Empty with one cluster, which announces nothing. */
   #called: readonly (() => void)[] = [];
 
-  /** `surround` is called when the first cluster has its ports, before any process starts. */
-  constructor(options: ClusterSetOptions, surround: (side: ClusterSet, host: ExternalProcessHost) => SharedServices) {
-    const { clusters = firstCluster, observe, ...own } = options;
-    const externalProcessesOf = (cluster: number, host: ExternalProcessHost): ExternalProcesses => {
-      this.#hosts.push(host);
-      if (cluster === firstCluster) {
-        this.#rosters = rostersOf(options, host);
-        this.#surroundings = surround(this, host);
-      }
-      return this.#externalProcessesOf(cluster, host);
-    };
-    if (clusters === firstCluster) {
-      this.first = new SimCluster({
-        ...own,
-        ...(observe && { observe: (observation) => observe(observation, firstCluster) }),
-        guests: (host) => externalProcessesOf(firstCluster, host),
-      });
-      this.all = this.first;
-      this.#further = [];
-      return;
-    }
-    const many = new ManyClusters({
-      ...{ ...own, clusters, externalProcessesOf },
-      ...(observe && { observe: (cluster, observation) => observe(observation, cluster) }),
-    });
-    const all = this.#rosters.map((_, index) => many.cluster(index + firstCluster));
-    [this.first, ...this.#further] = all as [SimCluster, ...SimCluster[]];
-    this.all = many;
-    const { redis, loop } = this.#surroundings;
-    this.#called = all.map((cluster) => announceForever(cluster, redis, loop));
+  constructor(services: SharedServices) {
+    this.#services = services;
   }
 
-  /** By number, from 1. */
-  get each(): readonly SimCluster[] {
-    return [this.first, ...this.#further];
+  /** Makes the clusters, and starts all processes. */
+  open(options: ClusterSetOptions): void {
+    this.all = new SimClusters({
+      ...options,
+      externalProcessesOf: (cluster, host) => {
+        this.#hosts.push(host);
+        if (cluster === firstCluster) this.#rosters = rostersOf(options, host);
+        return this.#externalProcessesOf(cluster, host);
+      },
+    });
+    const { each } = this.all;
+    const { redis, loop } = this.#services;
+    if (each.length > 1) this.#called = each.map((cluster) => announceForever(cluster, redis, loop));
+  }
+
+  /** Of the first cluster. */
+  get host(): ExternalProcessHost {
+    return this.#hosts[0]!;
   }
 
   /** The clusters as this gateway reaches them. There is no route to one that does not exist yet. */
@@ -149,22 +126,24 @@ export class ClusterSet {
   }
 
   snapshot(): ClusterSetSnapshot {
-    const further = this.#further.map((cluster) => cluster.snapshot());
-    return { cluster: this.first.snapshot(), ...(further.length > 0 && { further }) };
+    const [cluster, ...further] = this.all.each.map((one) => one.snapshot());
+    return { cluster: cluster!, ...(further.length > 0 && { further }) };
   }
 
   /** See SimCluster.restore. */
   restore({ cluster, further = [] }: ClusterSetSnapshot, except: readonly ProcessName[]): void {
-    this.first.restore(cluster, except);
-    for (const [index, one] of this.#further.entries()) one.restore(further[index]!);
+    for (const [index, one] of this.all.each.entries()) {
+      if (index === 0) one.restore(cluster, except);
+      else one.restore(further[index - 1]!);
+    }
   }
 
   #externalProcessesOf(cluster: number, host: ExternalProcessHost): ExternalProcesses {
-    const { redis, loop, guests, link } = this.#surroundings;
+    const { redis, loop, guests, link } = this.#services;
     const elapsedMs = () => host.time.nowMs() - host.time.beganMs;
     const sessions: ExternalProcesses['sessions'] = (fence, of) => {
       const clock = { nowMs: () => host.processes.nowMs('coordinator') };
-      const side = sessionSide(redis, loop, fence, { ...of, cluster, clock, elapsedMs });
+      const side = sessionSide(redis, { time: host.time, loop }, fence, { ...of, cluster, clock, elapsedMs });
       this.#sessions[cluster - firstCluster] = side;
       return side;
     };

@@ -26,11 +26,13 @@ import type { Send } from '../../wallets/delivery/egress/public.ts';
 import { ObjectTable } from '../../wallets/store/event-text.ts';
 import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import type { SimCluster } from '../cluster/cluster.ts';
-import type { ExternalProcess, ExternalProcessHost, ExternalProcessLink } from '../cluster/external-processes.ts';
+import type { ExternalProcess, ExternalProcessLink } from '../cluster/external-processes.ts';
+import { randomStream } from '../cluster/random.ts';
+import { VirtualTime } from '../cluster/virtual-time.ts';
 import type { Packing } from '../redis/blocks.ts';
 import type { KeyspaceSnapshot } from '../redis/keyspace.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
-import { ClusterSet, type ClusterSetOptions, type ClusterSetSnapshot, type SharedServices } from './cluster-set.ts';
+import { ClusterSet, type ClusterSetOptions, type ClusterSetSnapshot } from './cluster-set.ts';
 import { Exchange } from './exchange.ts';
 import { type ServedGateway, type SimGateway, startGateway, type WorldConfig } from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
@@ -117,9 +119,9 @@ const defaultWay: WayMs = { minMs: 0, maxMs: 1 };
 const receiverWayMs = 5;
 
 export class CustodyWorld {
-  /** Made with the first cluster, like the following fields. */
-  loop!: RunLoop;
-  receivers!: Receivers;
+  readonly time: VirtualTime;
+  readonly loop: RunLoop;
+  readonly receivers: Receivers;
   /** Every call of a port, log line, request and answer, one line each; empty without `keepTrace`. */
   readonly trace: string[] = [];
   /** The log of the processes, one line each; with `keepLog`. */
@@ -127,18 +129,18 @@ export class CustodyWorld {
   readonly #options: WorldOptions;
   readonly #members: readonly Member[];
   readonly #config: WorldConfig;
-  #ring!: KeyRing;
-  #side!: ClusterSet;
-  #host!: ExternalProcessHost;
-  #redis!: SimRedis;
-  #queues!: Queues;
-  #providers!: Providers;
+  readonly #ring: KeyRing;
+  readonly #side: ClusterSet;
+  readonly #redis: SimRedis;
+  readonly #queues: Queues;
+  readonly #providers: Providers;
   #portCalls = 0;
   #clients = 0;
   #tokens = 0;
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    const { gateways = 1, workers = 1, cryptography = 'real', secrets = fixedSecrets } = options;
     const named = (role: string, count: number): Member[] =>
       Array.from({ length: count }, (_, index) => ({
         name: index === 0 ? role : `${role}/${index + 1}`,
@@ -146,8 +148,7 @@ export class CustodyWorld {
         gateway: undefined,
         callers: new Set(),
       }));
-    this.#members = [...named('gateway', options.gateways ?? 1), ...named('worker', options.workers ?? 1)];
-    const { secrets = fixedSecrets } = options;
+    this.#members = [...named('gateway', gateways), ...named('worker', workers)];
     this.#config = {
       environment: 'sandbox',
       tokenKey: secrets.token,
@@ -156,49 +157,20 @@ export class CustodyWorld {
       chainBlockMs: options.chainBlockMs ?? 1_000,
       ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
     };
-    const {
-      gateways = 1,
-      workers = 1,
-      redisWay: _redisWay,
-      packing: _packing,
-      replied: _replied,
-      rateLimits: _rateLimits,
-      checkResponses: _checkResponses,
-      plan: _plan,
-      egress: _egress,
-      served: _served,
-      secrets: _secrets,
-      logOf: _logOf,
-      onFailure: _onFailure,
-      cryptography = 'real',
-      objectTable: _objectTable,
-      ...ofClusters
-    } = options;
-    const restore = holdCryptography(cryptography);
-    const own = { sweeping: true, ...ofClusters, externalCounts: { gateways, workers } };
-    this.#side = new ClusterSet(own, (side, host) => this.#surround(side, host));
-    restore();
-  }
-
-  /** The parts of the world that exist once, whatever the number of its clusters. */
-  #surround(side: ClusterSet, host: ExternalProcessHost): SharedServices {
-    const { redisWay = defaultWay, cryptography = 'real', onFailure, secrets = fixedSecrets } = this.#options;
-    const { time } = host;
-    this.#side = side;
-    this.#host = host;
-    this.#redis = new SimRedis(time, redisWay, this.#options.packing, this.#options.replied);
-    const objects = this.#options.objectTable === true ? new ObjectTable() : undefined;
-    this.loop = new RunLoop(time, cryptography, onFailure, objects);
-    this.#providers = new Providers(time, this.loop, this.#redis.memory);
+    const { redisWay = defaultWay, packing, replied, onFailure, objectTable, time = new VirtualTime() } = options;
+    this.time = time;
+    this.#redis = new SimRedis(time, redisWay, packing, replied);
+    this.loop = new RunLoop(time, cryptography, onFailure, objectTable === true ? new ObjectTable() : undefined);
+    this.#providers = new Providers(time, this.#redis.memory);
     this.receivers = new Receivers(time, receiverWayMs);
     this.#queues = new Queues({ start: (afterMs, run) => time.after(afterMs, run, true) });
     const key = { id: '1', key: secrets.seal };
     this.#ring = {
-      random: host.random('ring'),
+      random: this.#stream('ring'),
       current: () => key,
       find: (id) => (id === key.id ? key : undefined),
     };
-    return {
+    this.#side = new ClusterSet({
       redis: this.#redis.memory,
       loop: this.loop,
       link: (gateway, cluster) => this.#link(this.#member(gateway), cluster),
@@ -213,12 +185,15 @@ export class CustodyWorld {
           return true;
         },
       },
-    };
+    });
+    const restore = holdCryptography(cryptography);
+    this.#side.open({ sweeping: true, ...options, time, externalCounts: { gateways, workers } });
+    restore();
   }
 
   /** The first cluster, which also has the processes of no cluster. */
   get cluster(): SimCluster {
-    return this.#side.first;
+    return this.#side.all.first;
   }
 
   /** All clusters as one, for faults and clocks. */
@@ -228,11 +203,11 @@ export class CustodyWorld {
 
   /** Each cluster with its own names, by number from 1. */
   get eachCluster(): readonly SimCluster[] {
-    return this.#side.each;
+    return this.#side.all.each;
   }
 
   get nowMs(): number {
-    return this.cluster.time.nowMs();
+    return this.time.nowMs();
   }
 
   /** The number of port calls so far. */
@@ -247,7 +222,12 @@ export class CustodyWorld {
 
   /** Randomness for a run of this world, by its own label. */
   random(label: string): RandomBytes {
-    return this.#host.random(`run/${label}`);
+    return this.#stream(`run/${label}`);
+  }
+
+  #stream(label: string): RandomBytes {
+    const { seed, randomOf = (name: string) => randomStream(seed, name) } = this.#options;
+    return randomOf(`guest/${label}`);
   }
 
   /** The content of Redis. */
@@ -315,7 +295,7 @@ export class CustodyWorld {
 
   #tokenStore(): TokenStore {
     this.#tokens += 1;
-    const random = this.#host.random(`token/${this.#tokens}`);
+    const random = this.#stream(`token/${this.#tokens}`);
     return new TokenStore(this.#redis.memory.client(), this.#config.tokenKey, {
       clock: { nowMs: () => this.nowMs },
       random,
@@ -325,25 +305,18 @@ export class CustodyWorld {
   /** A client of the API, with its own randomness. */
   client(token: string, options: ClientOptions = {}): Client {
     this.#clients += 1;
-    const { time } = this.cluster;
     const gateways = this.#members.filter(({ name }) => name.startsWith('gateway')).map(({ name }) => name);
     return new Client({
       ...{ token, options, gateways },
-      random: this.#host.random(`client/${this.#clients}`),
+      random: this.#stream(`client/${this.#clients}`),
       send: (gateway, request) => this.request(gateway, request),
-      pause: (ms) =>
-        new Promise((resolve) => {
-          time.after(ms, () => {
-            this.loop.woken();
-            resolve();
-          });
-        }),
+      pause: (ms) => this.time.pause(ms),
     });
   }
 
   /** A request on a new connection. Throws an Error where there is no gateway of that name. */
   connect(gateway: ProcessName, request: PlainRequest): Exchange {
-    const { time } = this.#host;
+    const { time } = this;
     const verdict = (method: string, path: string) => this.apiServerVerdict({ door: 'http', method, path });
     const host = { time, verdict, loop: this.loop, note: (text: () => string) => this.#note(text) };
     return new Exchange(host, this.#door(gateway), request);
@@ -351,9 +324,9 @@ export class CustodyWorld {
 
   /** A gRPC call on a new connection. Throws an Error where there is no gateway of that name. */
   callRpc(gateway: ProcessName, call: RpcCall): Promise<RpcAnswer> {
-    const { time } = this.#host;
+    const { time } = this;
     const host = {
-      ...{ time, loop: this.loop, note: (text: () => string) => this.#note(text) },
+      ...{ time, note: (text: () => string) => this.#note(text) },
       verdict: (rpc: string) => this.apiServerVerdict({ door: 'grpc', rpc }),
     };
     return callRpc(host, this.#door(gateway), call);
@@ -399,7 +372,7 @@ export class CustodyWorld {
 
   #link(member: Member, cluster: number): ExternalProcessLink {
     return {
-      address: () => `gateway/${this.#host.processes.bootOf(member.name)}`,
+      address: () => `gateway/${this.#side.host.processes.bootOf(member.name)}`,
       arrived: (message) => {
         const { life, gateway } = member;
         life?.enter(() => gateway?.arrived(cluster, message));
@@ -412,11 +385,10 @@ export class CustodyWorld {
 
   #start(member: Member, boot: string): void {
     const { name } = member;
-    const host = this.#host;
+    const host = this.#side.host;
     const life = new ProcessLife(
       {
-        time: host.time,
-        loop: this.loop,
+        time: this.time,
         nowMs: (process) => host.processes.nowMs(process),
         callLeaves: (call) => this.#callLeaves(call),
         crash: (process) => this.cluster.crash(process, { restartAfterMs: 500 }),
@@ -424,10 +396,10 @@ export class CustodyWorld {
       },
       name,
       boot,
-      host.random(boot),
+      this.#stream(boot),
     );
     member.life = life;
-    const redis = this.#redis.client(life, host.random(`way/${boot}`));
+    const redis = this.#redis.client(life, this.#stream(`way/${boot}`));
     const { egress, served, logOf, rateLimits, checkResponses = false, readyMade } = this.#options;
     const log = logOf?.(name) ?? this.#log(name);
     const ring = this.#ring;
@@ -462,7 +434,7 @@ export class CustodyWorld {
         version: this.#options.served?.version,
       });
     }
-    this.loop.woken();
+    this.time.woken();
   }
 
   #callLeaves(call: Omit<PortCall, 'number'>) {
@@ -485,7 +457,7 @@ export class CustodyWorld {
 
   /** The fate of a request to a gateway by the faults of its API server; undefined: no fault is armed. */
   apiServerVerdict(request: ApiServerRequest): ApiServerVerdict | undefined {
-    return this.#host.request(request);
+    return this.#side.host.request(request);
   }
 
   /** A request that reaches a gateway now. Calls one of the two once; `lost`: it is down, or dies before it answers. */
@@ -531,7 +503,7 @@ export class CustodyWorld {
 
   #note(text: () => string): void {
     if (this.#options.keepTrace === false) return;
-    const { time } = this.#host;
+    const { time } = this;
     this.trace.push(`${time.nowMs() - time.beganMs} ${text()}`);
   }
 

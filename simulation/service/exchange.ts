@@ -117,7 +117,7 @@ export class Exchange {
       this.#back({ status, headers, body, pieces: undefined });
       return;
     }
-    const pieces = new Pieces(this.#host.loop);
+    const pieces = new Pieces(this.#host.time);
     this.#pieces = pieces;
     this.#back({ status, headers, body: '', pieces });
     this.#stream = stream(() => this.#cut());
@@ -157,7 +157,7 @@ export class Exchange {
     const answer = fate === 'lost' || fate === 'cut' ? undefined : given;
     this.#toClient(() => {
       this.#host.note(() => `client <- ${name} ${answer === undefined ? 'lost' : `${answer.status} ${answer.body}`}`);
-      this.#host.loop.woken();
+      this.#host.time.woken();
       this.#resolve(answer);
     }, delayMs);
   }
@@ -171,15 +171,15 @@ export class Exchange {
 
 /** The arrived and unread part of a stream. */
 export class Pieces {
-  readonly #loop: RunLoop;
+  readonly #time: VirtualTime;
   readonly #unread: string[] = [];
   #unreadChars = 0;
   #over: { readonly error: Error | undefined } | undefined;
   #take: (() => void) | undefined;
   #resume: (() => void) | undefined;
 
-  constructor(loop: RunLoop) {
-    this.#loop = loop;
+  constructor(time: VirtualTime) {
+    this.#time = time;
   }
 
   /** The next piece; undefined: there are no more. Rejects when the connection was lost. One call at a time. */
@@ -225,7 +225,7 @@ export class Pieces {
     const take = this.#take;
     if (take === undefined) return;
     this.#take = undefined;
-    this.#loop.woken();
+    this.#time.woken();
     take();
   }
 }

@@ -12,7 +12,6 @@ import type { Cancel, MachineMs, Ports, RandomBytes } from '../../core/actors/co
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { PortName } from '../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
-import type { RunLoop } from './run-loop.ts';
 
 /** A call of a port, about to leave its process. */
 export interface PortCall {
@@ -44,7 +43,6 @@ export type PortPlan = (call: PortCall) => PortFate | undefined;
 
 export interface LifeHost {
   readonly time: VirtualTime;
-  readonly loop: RunLoop;
   nowMs(process: ProcessName): number;
   /** Counts the call, and decides its fate; the process may be down when it returns. */
   callLeaves(call: Omit<PortCall, 'number'>): PortFate | undefined;
@@ -108,7 +106,7 @@ export class ProcessLife {
       this.#waiting.push(run);
       return;
     }
-    this.#host.loop.woken();
+    this.#host.time.woken();
     run();
   }
 

@@ -13,7 +13,6 @@ import { RedisCustodianRecords } from '../../wallets/providers/simulated/redis-c
 import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { ProcessLife } from './process-life.ts';
-import type { RunLoop } from './run-loop.ts';
 
 export type ProviderPorts = Pick<WalletPorts, 'custodianRecords' | 'custodianBooks'>;
 
@@ -21,12 +20,10 @@ const wayMs = 1;
 
 export class Providers {
   readonly #time: VirtualTime;
-  readonly #loop: RunLoop;
   readonly #memory: MemoryRedis;
 
-  constructor(time: VirtualTime, loop: RunLoop, memory: MemoryRedis) {
+  constructor(time: VirtualTime, memory: MemoryRedis) {
     this.#time = time;
-    this.#loop = loop;
     this.#memory = memory;
   }
 
@@ -59,7 +56,7 @@ export class Providers {
       if (fate === 'lost') return;
       const after = (ms: number, run: () => void) =>
         this.#time.after(ms, () => {
-          this.#loop.woken();
+          this.#time.woken();
           run();
         });
       const settle = (outcome: () => T): void => {

@@ -30,7 +30,7 @@ export type RpcAnswer = { readonly initial: Readonly<Record<string, string>> } &
     }
 );
 
-export interface RpcHost extends Omit<ExchangeHost, 'verdict'> {
+export interface RpcHost extends Omit<ExchangeHost, 'verdict' | 'loop'> {
   verdict(rpc: string): ApiServerVerdict | undefined;
 }
 
@@ -149,7 +149,7 @@ class RpcExchange {
   #end(answer: RpcAnswer): void {
     this.#isOver = true;
     this.#host.note(() => `client <- ${this.#door.name} ${status[answer.code]}`);
-    this.#host.loop.woken();
+    this.#host.time.woken();
     this.#resolve(answer);
   }
 }

@@ -21,7 +21,6 @@ export class RunLoop {
   readonly #cryptography: Cryptography;
   readonly #objects: ObjectTable | undefined;
   readonly #onFailure: ((error: unknown) => void) | undefined;
-  #awake = false;
   #turns = 0;
   #turnsHere = 0;
   #hereMs = 0;
@@ -45,11 +44,6 @@ export class RunLoop {
     return this.#turns;
   }
 
-  /** A promise may have been resolved: its code runs before the next event. */
-  woken(): void {
-    this.#awake = true;
-  }
-
   /** A process threw outside of any promise: the run ends with its error. */
   failed(error: unknown): void {
     if (this.#onFailure !== undefined) this.#onFailure(error);
@@ -68,7 +62,7 @@ export class RunLoop {
     const isDone = () => over || condition();
     try {
       await this.#inTurn(() => undefined);
-      while (!isDone()) await this.#inTurn(() => this.#time.runUntil(() => this.#awake || isDone()));
+      while (!isDone()) await this.#inTurn(() => this.#time.runUntil(() => this.#time.isAwake || isDone()));
       return condition();
     } finally {
       endTask();
@@ -107,14 +101,14 @@ export class RunLoop {
         done = true;
       },
     );
-    this.woken();
+    this.#time.woken();
     if (await this.until(() => done, withinMs)) return work;
     throw new Error(`no result within ${withinMs} ms of virtual time`);
   }
 
   async #settle(): Promise<void> {
-    while (this.#awake) {
-      this.#awake = false;
+    while (this.#time.isAwake) {
+      this.#time.settling();
       this.#count();
       await turnOfEventLoop();
       if (this.#failure !== undefined) throw this.#failure;

@@ -2,13 +2,14 @@
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
 import { SessionStore, type SessionStoreOptions } from '../../coordinator/store/session-store.ts';
 import type { CalledStore } from '../cluster/store-side.ts';
+import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { RunLoop } from './run-loop.ts';
 
 /** It answers in the same turn: the cluster models latency and faults. */
 export function sessionSide(
   memory: MemoryRedis,
-  loop: RunLoop,
+  { time, loop }: { readonly time: VirtualTime; readonly loop: RunLoop },
   fence: number,
   of: Pick<SessionStoreOptions, 'clusterId' | 'cluster' | 'clock' | 'resumeKey' | 'elapsedMs'>,
 ): CalledStore<CoordinatorWrite, CoordinatorRecord> {
@@ -19,7 +20,7 @@ export function sessionSide(
     onFenced: () => undefined,
   });
   const answered = <T>(work: Promise<T>, tell: (value: T) => void): void => {
-    loop.woken();
+    time.woken();
     work.then(tell).catch((error: unknown) => loop.failed(error));
   };
   return {

@@ -201,9 +201,11 @@ describe('nothing is shown', () => {
   test('outside of a sandbox', () => {
     const world = new SimCluster({ seed: 'production', nodes: 2, config: { sandbox: false } });
     expect(() => world.inspectSession({ sessionId: 'k' }).result()).toThrow(
-      /call failed: 5 only the coordinator of a sandbox/,
+      /call failed: invalidRequest: only the coordinator of a sandbox/,
     );
-    expect(() => world.previewPartial({ sessionId: 'sig_x', nodeId: 1 }).result()).toThrow(/call failed: 5 only/);
+    expect(() => world.previewPartial({ sessionId: 'sig_x', nodeId: 1 }).result()).toThrow(
+      /call failed: invalidRequest: only/,
+    );
   });
 });
 

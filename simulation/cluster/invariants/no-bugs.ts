@@ -1,5 +1,4 @@
 /** No actor has a bug: none throws, no call ends in INTERNAL, and only another coordinator fences a coordinator out. */
-import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
 
 export function noBugs(): Checker {
@@ -8,8 +7,9 @@ export function noBugs(): Checker {
     observe(observation: Observation) {
       if (observation.kind === 'bug')
         return `${observation.address} of ${observation.process} threw: ${observation.text}`;
-      if (observation.kind !== 'failed' || observation.error.code !== CallErrorCode.INTERNAL) return undefined;
-      return `a call failed by a bug: ${observation.error.message}`;
+      if (observation.kind !== 'failed' || observation.error.kind !== 'internalError') return undefined;
+      const { message, cause } = observation.error;
+      return `a call failed by a bug: ${cause instanceof Error ? cause.message : message}`;
     },
   };
 }

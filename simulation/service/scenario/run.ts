@@ -4,20 +4,12 @@
  */
 import { allScopes, sandboxScopes } from '../../../gateway/api/scopes.ts';
 import { rateLimitDefaults } from '../../../gateway/limits/rate-limits.ts';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { CustodyBook } from '../../../scenarios/runner/custody-book.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
 import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
 import { runScenario } from '../../../scenarios/runner/run.ts';
-import { RunCheckers } from '../../../scenarios/runner/run-checkers.ts';
-import {
-  coordinatorConfig,
-  readyMadeKeys,
-  type SimulatedOptions,
-  simulatedReplay,
-} from '../../../scenarios/runner/simulated-world.ts';
+import { type SimulatedOptions, SimulatedRun } from '../../../scenarios/runner/simulated-world.ts';
 import type { Run, ScenarioWorld, Verdict } from '../../../scenarios/runner/world.ts';
-import { releasedVerifier } from '../../cluster/invariants/verifier.ts';
 import { CustodyWorld } from '../custody-world.ts';
 import { brokenBooks, readersOf } from './books.ts';
 import { custodyScenarioWorld, tenantOf } from './world.ts';
@@ -34,73 +26,38 @@ export function runInCustodyWorld(scenario: CheckedScenario, options: SimulatedO
   return new CustodyRun(scenario, options).run();
 }
 
-class CustodyRun {
-  readonly #scenario: CheckedScenario;
-  readonly #options: SimulatedOptions;
-  readonly #seed: string;
-  readonly #verify;
-  readonly #checkers: RunCheckers;
-  readonly #events: RunEvent[] = [];
+class CustodyRun extends SimulatedRun {
   readonly #custody = new CustodyBook();
   readonly #world: CustodyWorld;
 
   constructor(scenario: CheckedScenario, options: SimulatedOptions) {
-    this.#scenario = scenario;
-    this.#options = options;
-    this.#seed = options.seed ?? scenario.cluster.seed;
-    this.#verify = options.verify ?? releasedVerifier;
-    const { nodes, clusters, gateways = 1, workers = 1, client_dealers: consents } = scenario.cluster;
-    const { rate_limits: limits } = scenario.cluster;
-    this.#checkers = new RunCheckers({
-      ...{ clusters, first: options.checkers },
-      context: { verify: this.#verify, consents: () => consents },
-      // The events of sessions are in the tenants' log here: the books check it for gaps.
-      without: ['events-complete'],
-      events: options.record === false ? undefined : this.#events,
-    });
-    const crypto = options.crypto ?? 'real';
+    // The events of sessions are in the tenants' log here: the books check it for gaps.
+    super(scenario, options, { delivers: false, without: ['events-complete'] });
+    const { gateways, workers, rate_limits: limits } = scenario.cluster;
+    const { crypto = 'real' } = options;
     this.#world = new CustodyWorld({
-      seed: this.#seed,
-      ...{ nodes, clusters, gateways, workers },
+      ...this.clusterOptions,
+      ...(gateways !== undefined && { gateways }),
+      ...(workers !== undefined && { workers }),
       rateLimits: limits && { ...rateLimitDefaults, ...limits },
-      config: coordinatorConfig(scenario),
-      clientDealers: () => consents,
-      ...readyMadeKeys(scenario, this.#seed),
       cryptography: crypto,
       codec: crypto === 'model' ? 'none' : 'bytes',
-      sweeping: true,
-      sweepEveryMs: scenario.cluster.sweep_ms,
-      onBug: 'record',
-      keepTrace: false,
       retryScheduleMs,
-      observe: (observation, cluster) => this.#checkers.observe(cluster, observation),
-      ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
     });
   }
 
   async run(): Promise<Run> {
-    const { scenario, about, cluster } = this.#scenario;
     const tokens = await this.#tokens();
-    const world = custodyScenarioWorld(this.#world, tokens, {
-      events: this.#events,
-      violations: this.#checkers.violations,
-      recordsSteps: this.#options.record !== false,
-    });
+    const world = custodyScenarioWorld(this.#world, tokens, this.seen);
     const evaluated = await this.#evaluate(world);
     const tookMs = this.#world.cluster.scenarioMs;
-    const verdict = evaluated.kind === 'passed' ? await this.#settle(world, [...tokens.keys()]) : evaluated;
-    return {
-      ...{ scenario, about, world: 'simulated', seed: this.#seed, nodes: cluster.nodes, verdict, tookMs },
-      ...(cluster.clusters !== undefined && { clusters: cluster.clusters }),
-      replay: simulatedReplay(this.#scenario, this.#seed, this.#options),
-      events: this.#events,
-    };
+    return this.result(evaluated.kind === 'passed' ? await this.#settle(world, [...tokens.keys()]) : evaluated, tookMs);
   }
 
   /** Every principal gets its token before the run, without time or faults. */
   async #tokens(): Promise<ReadonlyMap<string, string>> {
     const tokens = new Map<string, string>();
-    for (const by of CustodyBook.principals(Object.values(this.#scenario.clients).flat())) {
+    for (const by of CustodyBook.principals(Object.values(this.scenario.clients).flat())) {
       const scopes = by === owner ? allScopes : sandboxScopes;
       const request = { tenant: tenantOf(by), environment: 'sandbox', scopes, name: by } as const;
       tokens.set(by, await this.#world.run(this.#world.token(request)));
@@ -112,29 +69,22 @@ class CustodyRun {
     let verdict: Verdict | undefined;
     const done = (found: Verdict) => {
       verdict = found;
-      this.#world.loop.woken();
+      this.#world.time.woken();
     };
-    runScenario(this.#scenario, world, done, { ...this.#options, verify: this.#verify, custody: this.#custody });
-    this.#world.loop.woken();
-    await this.#world.loop.until(() => verdict !== undefined || this.#isStopped, runMaxMs);
-    if (this.#isStopped) return this.#checkers.verdict ?? { kind: 'passed' };
-    return (
-      verdict ?? { kind: 'stuck', what: 'nothing is left to happen', cause: 'a client waits for what never comes' }
-    );
+    runScenario(this.scenario, world, done, { ...this.options, verify: this.verify, custody: this.#custody });
+    this.#world.time.woken();
+    await this.#world.loop.until(() => verdict !== undefined || this.isStopped, runMaxMs);
+    return this.evaluated(verdict);
   }
 
   /** The run has passed: faults end, then pending outcomes complete, or a checker reports that they do not. */
   async #settle(world: ScenarioWorld, principals: readonly string[]): Promise<Verdict> {
     this.#world.clusters.heal();
-    const books = { world, book: this.#custody, readers: readersOf(principals), verify: this.#verify, settleMs };
+    const books = { world, book: this.#custody, readers: readersOf(principals), verify: this.verify, settleMs };
     const texts = await this.#world.run(brokenBooks(books), 10 * settleMs);
     const atMs = this.#world.cluster.scenarioMs;
-    for (const text of texts) this.#checkers.violate('books-right', text, atMs);
-    this.#checkers.finish(atMs);
-    return this.#checkers.verdict ?? { kind: 'passed' };
-  }
-
-  get #isStopped(): boolean {
-    return this.#options.stopsAtViolation === true && this.#checkers.violations.length > 0;
+    for (const text of texts) this.checkers.violate('books-right', text, atMs);
+    this.checkers.finish(atMs);
+    return this.checked();
   }
 }

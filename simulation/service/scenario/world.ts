@@ -6,10 +6,9 @@ import { fromBinary, type MessageShape, toBinary, toJson } from '@bufbuild/proto
 import { status } from '@grpc/grpc-js';
 import { type SigningMethod, signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { readBase64 } from '../../../proto/base64.ts';
-import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
 import { failureOfCode } from '../../../scenarios/runner/outcome.ts';
-import { factsOf, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
+import { factsOf, type Seen, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
 import type { GrpcCode } from '../../../scenarios/runner/terms.ts';
 import type {
   CallFailure,
@@ -18,16 +17,9 @@ import type {
   ReceivedDelivery,
   ScenarioWorld,
 } from '../../../scenarios/runner/world.ts';
-import type { Violation } from '../../cluster/violation.ts';
 import type { Client } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { readAnswer } from './signing-answer.ts';
-
-export interface Seen {
-  readonly events: RunEvent[];
-  readonly violations: readonly Violation[];
-  readonly recordsSteps: boolean;
-}
 
 /** A call without an answer times out after this time, as a live client's does. */
 const callTimeoutMs = 35_000;
@@ -65,7 +57,7 @@ export function custodyScenarioWorld(
     const gateway = gateways[next % gateways.length]!;
     next += 1;
     const answered = clientOf(clients, by).once(gateway, method, target, body, key);
-    const answer = await Promise.race([answered, timeout(world)]);
+    const answer = await Promise.race([answered, world.time.pause(callTimeoutMs, true).then(() => 'late' as const)]);
     if (answer === undefined) return { failure: 'UNAVAILABLE', message: 'the connection was lost before an answer' };
     if (answer === 'late') return { failure: 'LOST', message: `no answer within ${callTimeoutMs} ms` };
     return { status: answer.status, body: answer.body, ...retryAfterOf(answer.headers['retry-after']) };
@@ -142,7 +134,7 @@ export function custodyScenarioWorld(
         (answer) => gets(answer as never),
         (error: unknown) => (fails ? fails(error as Error) : world.loop.failed(error)),
       );
-      world.loop.woken();
+      world.time.woken();
     },
   };
 }
@@ -160,19 +152,6 @@ function clientOf(clients: ReadonlyMap<string, Client>, by: string): Client {
   const client = clients.get(by);
   if (client === undefined) throw new Error(`the scenario has no principal ${by}`);
   return client;
-}
-
-function timeout(world: CustodyWorld): Promise<'late'> {
-  return new Promise((resolve) => {
-    world.cluster.time.after(
-      callTimeoutMs,
-      () => {
-        world.loop.woken();
-        resolve('late');
-      },
-      true,
-    );
-  });
 }
 
 function receiverUrl(name: string): string {

@@ -5,7 +5,7 @@ import { finishTranscript, sessionContext } from '../../../core/crypto/dkg-trans
 import { identityFromSeed, sign } from '../../../core/crypto/identity.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeVaultCluster } from '../../../gateway/signing/live-vault-cluster.ts';
-import type { MakeKeyResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Call, MakeKeyResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { rosterDigest } from '../../../proto/roster.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import type { KeyOrder } from '../../../wallets/companions/vaults/public.ts';
@@ -132,8 +132,13 @@ test.each([
   ['nodes', { totalNodes: 4 }],
   ['keystore type', { keystoreType: 'mpc_frost' as const }],
 ])('a key that nodes made with another %s than asked for is refused', async (_, change) => {
-  const { vaults } = world();
+  const { vaults, link } = world();
   const order = { ...kinds[0]!, keyId };
+  let first: Call | undefined;
+  link.change = (call) => {
+    first ??= call;
+    return first;
+  };
   await vaults.makeKey(meta, order);
   await expect(vaults.makeKey(meta, { ...order, ...change })).rejects.toMatchObject({
     details: [{ issue: 'key_not_confirmed' }],

@@ -10,6 +10,8 @@ export class SimLink implements CoordinatorLink {
   /** The answer to the call with this number, from 1, never arrives, though its effect stands. */
   loseAnswerOf = 0;
   calls: CallCase[] = [];
+  /** What a malicious coordinator makes of a call. */
+  change: (call: Call) => Call = (call) => call;
   /** What a malicious coordinator makes of a response. */
   lie: (response: object) => object = (response) => response;
   #listener: LinkListener | undefined;
@@ -19,10 +21,10 @@ export class SimLink implements CoordinatorLink {
   }
 
   send(message: WireMessage): undefined {
-    const call = message.body.value as Call;
+    const { callId } = message.body.value as Call;
+    const { walletService, walletTerms, keyScheme, ...call } = this.change(message.body.value as Call);
     const request = call.request as CallRequest;
     this.calls.push(request.case);
-    const { callId, walletService, walletTerms, keyScheme } = call;
     const caller = { walletService, keyScheme, ...(walletTerms && { walletTerms }) };
     // The kind of the request names the simulated call.
     const ask = this.#cluster[request.case] as (init: object, tenant: string, by: SimCaller) => SimCall<object>;

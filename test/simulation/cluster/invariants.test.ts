@@ -3,7 +3,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { groupOf } from '../../../core/crypto/group.ts';
-import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { ErrorKind } from '../../../gateway/api/errors/kinds.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { allCheckers } from '../../../simulation/cluster/invariants/checkers.ts';
@@ -701,7 +701,7 @@ test('no-bugs finds an actor that threw and a call that ended in INTERNAL', () =
     text: 'a step has one write',
   };
   expect(says('no-bugs', [bug])).toContain('dkg/x of coordinator threw');
-  const failed = (code: CallErrorCode): Observation => ({
+  const failed = (kind: ErrorKind): Observation => ({
     kind: 'failed',
     atMs: 0,
     tenant,
@@ -709,8 +709,8 @@ test('no-bugs finds an actor that threw and a call that ended in INTERNAL', () =
     walletService: false,
     method: 'initiateDkg',
     request: {},
-    error: { $typeName: 'signmesh.wire.v1.CallError', code, message: 'x' },
+    error: { kind, message: 'x', cause: undefined },
   });
-  expect(says('no-bugs', [failed(CallErrorCode.INTERNAL)])).toContain('by a bug');
-  expect(says('no-bugs', [failed(CallErrorCode.UNAVAILABLE)])).toBeUndefined();
+  expect(says('no-bugs', [failed('internalError')])).toContain('by a bug');
+  expect(says('no-bugs', [failed('unavailable')])).toBeUndefined();
 });

@@ -11,8 +11,8 @@ import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import { SimClusters, type SimClustersOptions } from '../../../simulation/cluster/clusters.ts';
 import { oneIntentOneEffect } from '../../../simulation/cluster/invariants/one-intent-one-effect.ts';
-import { ManyClusters, type ManyClustersOptions } from '../../../simulation/cluster/many-clusters.ts';
 import { SharedWorld } from '../../../simulation/cluster/shared.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { codeOf, digest, tenant } from '../../coordinator/support/world.ts';
@@ -23,10 +23,10 @@ withTheModel();
 
 const config = { nonceBatchFirst: 2, nodesWaitMs: 500, partialTimeoutMs: 300 };
 
-function open(options: Partial<ManyClustersOptions> = {}) {
+function open(options: Partial<SimClustersOptions> = {}) {
   const events: RunEvent[] = [];
   const record = (event: RunEvent) => void events.push(event);
-  const world = new ManyClusters({ seed: 'many', nodes: 3, clusters: 2, config, record, ...options });
+  const world = new SimClusters({ seed: 'many', nodes: 3, clusters: 2, config, record, ...options });
   const key = (sessionId: string, totalNodes = 3) => {
     world.initiateDkg({ sessionId, threshold: 2, totalNodes }).result();
     return codeOf(world.exchangeDkgShares({ sessionId }).result());

@@ -1,7 +1,6 @@
 /** The reference model: a run of the product keeps to it, and each planted contradiction of that run is named. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { withCryptography } from '../../../core/crypto/model/switch.ts';
-import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { NoncesDealt, PartialReply, PartialRequest } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { PartialRefusalCode } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -623,11 +622,7 @@ describe('of a run, the reference model', () => {
     expect(verdicts([...seen, called, said])).toContainEqual(expect.stringContaining('sign hears QUORUM_UNAVAILABLE'));
     const later: Observation = { kind: 'delivered', atMs: calm + 9_000, tenant: 'tn_sim', eventId: 'e' };
     expect(verdicts([...seen, called, later])).toContainEqual(expect.stringContaining('sign waits for 9000 ms'));
-    const error = {
-      $typeName: 'signmesh.wire.v1.CallError' as const,
-      code: CallErrorCode.DEADLINE_EXCEEDED,
-      message: '',
-    };
+    const error = { kind: 'deadlineExceeded', message: '', cause: undefined } as const;
     const armed: Observation = { kind: 'fault', atMs: 1, id: 'f', fault: 'store_lost', targets: [], what: 'armed' };
     const lost: Observation = { kind: 'failed', atMs: calm, ...about, error };
     expect(verdicts([...seen, armed, called, lost])).toContainEqual(expect.stringContaining('sign was lost'));

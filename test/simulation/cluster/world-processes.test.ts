@@ -92,8 +92,8 @@ describe('the coordinator', () => {
     const call = cluster.initiateSigning({ walletId: 'k', transactionIntentId: 't' });
     cluster.crash('coordinator', { restartAfterMs: 200 });
     // The call is still on its way, and no process receives it.
-    expect(() => call.result()).toThrow('call failed: 2 the link to the coordinator was lost');
-    expect(() => begin(cluster, 't2')).toThrow('call failed: 2 no coordinator is connected');
+    expect(() => call.result()).toThrow('call failed: unavailable: the link to the coordinator was lost');
+    expect(() => begin(cluster, 't2')).toThrow('call failed: unavailable: no coordinator is connected');
     cluster.time.advance(400);
     expect([cluster.isCoordinatorUp, cluster.nodesReady()]).toEqual([true, 3]);
     expect(sign(cluster, 't3')).toBe('SIGNATURE_COMPLETED');
@@ -124,7 +124,7 @@ describe('the coordinator', () => {
     expect(cluster.scenarioMs).toBeGreaterThan(2_000);
     cluster.pause('coordinator');
     cluster.time.after(10_000, () => cluster.resume('coordinator'));
-    expect(() => cluster.submitSignatureShare({ signingSessionId }).result()).toThrow('call failed: 2');
+    expect(() => cluster.submitSignatureShare({ signingSessionId }).result()).toThrow('call failed: unavailable');
     cluster.time.advance(10_000);
     expect(cluster.nodesReady()).toBe(3);
     expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
@@ -139,7 +139,7 @@ describe('the gateway', () => {
     cluster.time.runUntil(() => cluster.storedSession(tenant, 'k') !== undefined);
     cluster.crash('gateway', { restartAfterMs: 100 });
     expect(call.isDone).toBe(true);
-    expect(() => call.result()).toThrow('call failed: 2 the gateway is gone');
+    expect(() => call.result()).toThrow('call failed: unavailable: the gateway is gone');
     expect(() => cluster.initiateDkg({ sessionId: 'l' }).result()).toThrow('the gateway is gone');
     cluster.time.advance(300);
     expect(codeOf(cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result())).toBe(
@@ -156,12 +156,26 @@ describe('the gateway', () => {
     expect([call.isDone, cluster.storedSession(tenant, 'k')]).toEqual([false, undefined]);
     cluster.resume('gateway');
     expect(codeOf(call.result())).toBe('SESSION_ACCEPTED');
+    cluster.pause('gateway');
+    const unread = cluster.initiateDkg({ sessionId: 'l', threshold: 2, totalNodes: 3 });
+    cluster.crash('gateway');
+    expect(() => unread.result()).toThrow('the gateway is gone');
+  });
+
+  test('checks keys as the live one: one that its nodes did not make as asked for is refused', () => {
+    const { cluster } = watched();
+    const make = (threshold: number) =>
+      cluster.makeKey({ sessionId: 'wal_1', threshold, totalNodes: 3 }, tenant, { walletService: true }).result();
+    expect(codeOf(make(2))).toBe('DKG_COMPLETED');
+    expect(() => make(3)).toThrow('call failed: providerRejected: the nodes of the cluster did not confirm');
   });
 });
 
-test('a call gives up after its time, if it has one', () => {
-  const { cluster } = watched({ callTimeoutMs: 1_500, onFrame: ({ message }) => message.body.case !== 'callReply' });
-  expect(() => cluster.initiateDkg({ sessionId: 'k' }).result()).toThrow('call failed: 3 the deadline passed');
+test('a call gives up after its time', () => {
+  const { cluster } = watched({ onFrame: ({ message }) => message.body.case !== 'callReply' });
+  expect(() => cluster.initiateDkg({ sessionId: 'k' }, tenant, { timeoutMs: 1_500 }).result()).toThrow(
+    'call failed: deadlineExceeded: the deadline passed',
+  );
   expect(cluster.scenarioMs).toBe(1_500);
 });
 

@@ -33,7 +33,7 @@ describe('Redis', () => {
     makeKey(cluster);
     const signingSessionId = begin(cluster, 't');
     cluster.arm({ fault: 'redis_gone', for_ms: 20_000 });
-    expect(() => cluster.submitSignatureShare({ signingSessionId }).result()).toThrow('call failed: 2');
+    expect(() => cluster.submitSignatureShare({ signingSessionId }).result()).toThrow('call failed: unavailable');
     cluster.time.advance(20_000);
     expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
   });
@@ -42,7 +42,7 @@ describe('Redis', () => {
     const { cluster } = watched();
     cluster.arm({ fault: 'redis_gone', for_ms: 20_000 });
     expect(() => cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result()).toThrow(
-      'call failed: 2',
+      'call failed: unavailable',
     );
     expect(cluster.storedSession(tenant, 'k')).toBeUndefined();
     cluster.time.advance(20_000);
@@ -64,7 +64,7 @@ describe('a store', () => {
   test('that loses a write keeps its writer waiting, and nothing was promised', () => {
     const { cluster, observations } = watched({ faults: [{ fault: 'store_lost', target: 'coordinator', count: 1 }] });
     expect(() => cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result()).toThrow(
-      'call failed: 2',
+      'call failed: unavailable',
     );
     expect(cluster.scenarioMs).toBeGreaterThan(5_000);
     expect(cluster.storedSession(tenant, 'k')).toBeUndefined();
@@ -75,7 +75,7 @@ describe('a store', () => {
   test('whose answer is lost has taken the write', () => {
     const { cluster } = watched({ faults: [{ fault: 'store_unanswered', target: 'coordinator', count: 1 }] });
     const answer = cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 });
-    expect(() => answer.result()).toThrow('call failed: 2');
+    expect(() => answer.result()).toThrow('call failed: unavailable');
     expect(cluster.storedSession(tenant, 'k')?.reasonCode).toBe('SESSION_ACCEPTED');
   });
 

@@ -88,7 +88,7 @@ test('planted: a violation in the second cluster is found, in its own names', ()
   const events: RunEvent[] = [];
   const checkers = new RunCheckers({ clusters: 2, context: {}, events });
   const bug = { kind: 'bug', atMs: 7, process: 'node/1', address: 'node/1', text: 'it threw' } as const;
-  checkers.observe(2, bug);
+  checkers.observe(bug, 2);
   const cause = expect.stringMatching(/^cluster 2: .*it threw/);
   expect(checkers.verdict).toEqual({ kind: 'violated', invariant: 'no-bugs', cause });
   expect(events).toMatchObject([{ kind: 'violation', atMs: 7 }]);

@@ -48,7 +48,7 @@ function simulated(): World {
       else if (behaviour.retryAfter === undefined) receivers.answer(url, [behaviour.status]);
       else
         receivers.attend(url, async () => {
-          loop.woken();
+          time.woken();
           return behaviour;
         });
       return url;

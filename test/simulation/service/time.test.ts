@@ -125,7 +125,7 @@ const checks: Readonly<Record<string, readonly ['machine' | 'service', () => Pro
       const { world, webhook, until, ahead, must, sent, delivery } = await open('retry-after');
       ahead();
       world.receivers.attend(webhook.url, async () => {
-        world.loop.woken();
+        world.time.woken();
         return { status: 503, retryAfter: new Date(Math.floor(world.nowMs) + 600_000).toUTCString() };
       });
       await must('POST', `/v1/webhooks/${webhook.id}/ping`, {});

@@ -16,7 +16,6 @@ export function loneLife(time = new VirtualTime(), fate?: () => PortFate | undef
   const life: ProcessLife = new ProcessLife(
     {
       time,
-      loop,
       nowMs: () => time.nowMs(),
       callLeaves: () => fate?.(),
       crash: () => life.die(),
