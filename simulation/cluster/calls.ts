@@ -16,16 +16,13 @@ import {
 import type { Call, CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import type { SimulatedCall } from './client.ts';
+import type { GatewayFailure, SimulatedCall } from './client.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A call that the gateway has sent. */
 export type CallUnderWay = Pick<SigningCall, 'tenant' | 'request' | 'walletService' | 'walletTerms' | 'keyScheme'> & {
   readonly callId: bigint;
 };
-
-/** The failure of a call, as its gateway states it. */
-export type GatewayFailure = Pick<ServiceError, 'kind' | 'message' | 'cause'>;
 
 export interface CallPorts {
   readonly time: VirtualTime;

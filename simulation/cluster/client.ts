@@ -1,5 +1,6 @@
 /** The client of a simulated world: the calls of the signing API and of the wallet control plane, with answers in virtual time. */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
+import type { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import type { Done, SigningCall } from '../../gateway/signing/signing-calls.ts';
 import type { CallOrders, WalletTerms } from '../../proto/call-orders.ts';
 import { complete } from '../../proto/complete.ts';
@@ -18,8 +19,10 @@ import {
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallCase, CallRequest, ResponseOf } from '../../proto/wire.ts';
-import type { GatewayFailure } from './calls.ts';
 import type { VirtualTime } from './virtual-time.ts';
+
+/** The failure of a call, as its gateway states it. */
+export type GatewayFailure = Pick<ServiceError, 'kind' | 'message' | 'cause'>;
 
 /** The principal of a call: a client, unless set otherwise. */
 export interface SimCaller extends Pick<SigningCall, 'walletService' | 'keyScheme'> {

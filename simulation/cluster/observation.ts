@@ -11,8 +11,7 @@ import type { CallCase, WireEnvelope } from '../../proto/wire.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import type { VendorOrder } from '../../wallets/providers/vendor/public.ts';
-import type { GatewayFailure } from './calls.ts';
-import type { SimCaller } from './client.ts';
+import type { GatewayFailure, SimCaller } from './client.ts';
 import type { FrameOutcome } from './network.ts';
 
 /** A call of a gateway. `request`: decoded. */

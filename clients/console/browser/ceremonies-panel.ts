@@ -4,6 +4,7 @@ import { makeKey, sign } from './actions.ts';
 import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
+import { nodeMarks } from './node-marks.ts';
 import type { VNode } from './preact.mjs';
 import type { SessionReader } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
@@ -113,22 +114,6 @@ function row({ store, go }: ConsoleContext, seen: SandboxStreamSession): VNode {
     h('td', null, seen.faults.length === 0 ? '–' : h('span', { class: 'faults' }, seen.faults.join(', '))),
     h('td', { class: 'number' }, durationInWords(seen.last_ms - seen.began_ms)),
     h('td', { class: 'number' }, ageInWords(store.nowMs() - seen.began_ms)),
-  );
-}
-
-export function nodeMarks(nodes: ReturnType<typeof nodesOf>): Node {
-  if (nodes.length === 0) return '–';
-  return h(
-    'span',
-    { class: 'nodes' },
-    ...nodes.map(({ node, role }) =>
-      h(
-        'span',
-        { class: `node-mark ${role.replaceAll(' ', '-')}`, title: `node ${node}: ${role}` },
-        node,
-        h('span', { class: 'unseen' }, ` ${role} `),
-      ),
-    ),
   );
 }
 
