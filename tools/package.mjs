@@ -23,7 +23,7 @@ const contributorPages =
 const { folders } = read('rooms.json');
 const sources = ['docs', ...Object.keys(folders).filter((folder) => folders[folder].packaged === 'source')];
 const packagedFiles =
-  /^(CHANGELOG|README)\.md$|^(LICENSE|cli\/signmesh\.mjs)$|^scenarios(\/([^/]+\.yaml|schema\.json))?$|^proto\/(signmesh|svc)\/.*\.proto$/;
+  /^(CHANGELOG|README)\.md$|^(LICENSE|cli\/signmesh\.mjs)$|^scenarios\/?$|^scenarios\/([^/]+\.yaml|schema\.json)$|^proto\/(signmesh|svc)\/.*\.proto$/;
 
 /** Whether the package holds a file beside dist/. */
 export function isPackaged(path) {

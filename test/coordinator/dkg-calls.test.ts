@@ -99,7 +99,7 @@ describe.each([false, true])('beside a call that waits (of a wallet: %s)', (isWa
   });
 });
 
-test('a session that goes on takes no token, and one of a pause that is over was used', () => {
+test('a session that runs takes no token, and one of a pause that is over was used', () => {
   const { t, token, begins } = failed();
   expect(t.code(begins())).toBe('SESSION_RESUMED');
   const round = t.exchange();
@@ -166,7 +166,7 @@ test.each([false, true])(
   },
 );
 
-test('a session that another process resumed goes on there, and a call beside it refuses the token', () => {
+test('a session that another process resumed continues there, and a call beside it refuses the token', () => {
   const { t, token, begins } = failed();
   const before = t.store.session('k');
   t.store.change('k', {

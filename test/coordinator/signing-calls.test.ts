@@ -187,7 +187,7 @@ describe.each(schemes)('under %s', (scheme) => {
     t.signs();
   });
 
-  test('a node’s partial counts once, whoever gives it', () => {
+  test('a node’s partial counts once, by node or by client', () => {
     const t = new SigningAlone(scheme);
     t.opens();
     const first = t.step(1);

@@ -163,7 +163,7 @@ export class CoordinatorAlone {
     return Math.floor(this.time.nowMs()) + this.aheadMs;
   }
 
-  /** What the store and the nodes held back goes on. */
+  /** Releases what the store and the nodes held back. */
   release(): void {
     this.store.release();
     this.holdsNonces = false;

@@ -7,7 +7,7 @@ import type { VirtualTime } from '../../../simulation/cluster/virtual-time.ts';
 
 export const tenant = 'acme';
 
-/** What becomes of a write: it is refused so, is `lost`, or takes effect before its answer is lost (`unanswered`). */
+/** The fate of a write: it is refused so, is `lost`, or takes effect before its answer is lost (`unanswered`). */
 export type Fate =
   | 'lost'
   | 'unanswered'
@@ -57,7 +57,7 @@ export class SteeredStore {
     this.#time.after(0, () => (this.isHeld ? void this.#held.push(run) : run()));
   }
 
-  /** What waits longest goes on; the rest, and what follows, waits. */
+  /** Releases what has waited longest; the rest waits. */
   releaseOne(): void {
     this.#held.shift()?.();
   }
