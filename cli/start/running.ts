@@ -32,16 +32,21 @@ function embeddedFile(dataDir: string): string {
 }
 
 /**
- * Other commands find an embedded service by this file, until the returned function removes it. undefined: the file is that of
+ * Other commands find an embedded service by this file, until the returned function removes it, with a directory that
+ * was made for it. undefined: the file is that of
  * another one, which runs. Throws a Failure where it cannot be written.
  */
 export function announceEmbedded(dataDir: string, ready: ReadyLineFacts): (() => void) | undefined {
   if (runningEmbedded(dataDir) !== undefined) return undefined;
+  const isNew = !existsSync(dataDir);
   makeDataDirectory(dataDir);
   const file = embeddedFile(dataDir);
   replaceShortLived(file, `${JSON.stringify({ ...identify(process.pid), ready })}\n`);
   return () => {
-    if (runningEmbedded(dataDir)?.up.pid === process.pid) rmSync(file, { force: true });
+    if (runningEmbedded(dataDir)?.up.pid !== process.pid) return;
+    rmSync(file, { force: true });
+    // A directory that it made for this file alone.
+    if (isNew && readdirSync(dataDir).join() === '.gitignore') rmSync(dataDir, { recursive: true, force: true });
   };
 }
 
