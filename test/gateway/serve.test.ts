@@ -128,7 +128,7 @@ async function ofServe(request: PlainRequest): Promise<Answer> {
   const text = stream(() => undefined);
   const first = await text.next();
   await text.return?.();
-  return { status, headers, body: String(first.value) };
+  return { status, headers, body: firstBlock(String(first.value)) };
 }
 
 /** Of the connection, not of the answer. */
@@ -138,18 +138,24 @@ async function ofApiServer({ method, target, headers = {}, body }: PlainRequest)
   const payload = typeof body === 'string' ? body : body && Buffer.from(body);
   const asked = { method: method as 'GET', url: target, headers, ...(payload !== undefined && { payload }) };
   const answer = await injected.gateway.http.inject({ ...asked, payloadAsStream: true });
+  const isStream = answer.headers['content-type']?.toString().startsWith('text/event-stream') === true;
   const chunks: Buffer[] = [];
-  const stream = answer.stream();
-  for await (const chunk of stream) {
+  for await (const chunk of answer.stream()) {
     chunks.push(Buffer.from(chunk));
-    if (answer.headers['content-type']?.toString().startsWith('text/event-stream')) break;
+    if (isStream) break;
   }
+  const text = Buffer.concat(chunks).toString('latin1');
   const own = Object.entries(answer.headers).filter(([name]) => !hops.includes(name));
   return {
     status: answer.statusCode,
     headers: Object.fromEntries(own),
-    body: Buffer.concat(chunks).toString('latin1'),
+    body: isStream ? firstBlock(text) : text,
   };
+}
+
+/** Of server-sent events: how many arrive together is the connection's. */
+function firstBlock(text: string): string {
+  return text.slice(0, text.indexOf('\n\n') + 2);
 }
 
 let requests = 0;
