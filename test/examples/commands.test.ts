@@ -3,7 +3,7 @@
  * docs/http-and-grpc.md, docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the
  * ports, and fewer seeds of a search) against the shared cluster.
  *
- * In `npm test` the clients of the signing and of the wallet API; every client in a thorough run.
+ * In `npm test` the clients that README shows; every client in a thorough run.
  *
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
@@ -128,7 +128,7 @@ describe('examples/grpc-client.ts', () => {
   });
 });
 
-describe.runIf(isThorough)('examples/vault-client.ts', () => {
+describe('examples/vault-client.ts', () => {
   test('signs in a vault, meets its policy, and sees its shares deleted', async () => {
     const { exitCode, stdout, stderr } = await example(examples.vault, ['--url', cluster.httpUrl, ...newTenant()]);
     expect([exitCode, stderr]).toEqual([0, '']);
