@@ -1,6 +1,7 @@
 /** The console's style sheet, over the colours of the report: one scale of type, one of space, light by day and dark by night. */
+import { mono, sans, themes } from '../../core/pages/colours.ts';
 import { families } from '../report/html/browser/addresses.ts';
-import { mono, sans, swatches, themes } from '../report/html/styles.ts';
+import { swatches } from '../report/html/styles.ts';
 
 const tints = families
   .map(

@@ -2,8 +2,7 @@
  * The page of the API below /v1/docs: a page for each operation, with a form that sends it, and a first page that lists them.
  * Each is made from the OpenAPI document at its first request. It loads only its own script and style, from here.
  */
-import type { ApiOperation, DescribedApi } from './document.ts';
-import { operationsOf } from './document.ts';
+import { type ApiOperation, type DescribedApi, operationsOf } from './document.ts';
 import { described, html, type Markup, nothing } from './html.ts';
 import { operationView } from './operation-view.ts';
 import { ownLists } from './own-lists.ts';

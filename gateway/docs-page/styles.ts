@@ -1,10 +1,7 @@
-/** The page's style sheet: light by day, dark by night, one column on narrow screens. */
-const sans = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif';
-const mono = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace';
+/** The page's style sheet, over the colours of all pages: one column on narrow screens. */
+import { mono, sans, themes } from '../../core/pages/colours.ts';
 
-export const styles = `
-:root{color-scheme:light dark;--ground:#fcfbf8;--panel:#f5f3ee;--raised:#fff;--ink:#22262b;--muted:#60646b;--rule:#dfdbd2;--accent:#1f5fc4;--good:#2b7a4b;--bad:#c0203c;--get:#0b6478;--post:#2b7a4b;--patch:#7a5c00;--delete:#c0203c}
-@media (prefers-color-scheme:dark){:root{--ground:#16181c;--panel:#1d2025;--raised:#24282e;--ink:#e4e2dc;--muted:#a2a6ae;--rule:#343940;--accent:#7eaef7;--good:#6cc792;--bad:#ff7388;--get:#4cc0d4;--post:#6cc792;--patch:#d9b84a;--delete:#ff7388}}
+export const styles = `${themes}:root{--get:var(--link);--post:var(--good);--patch:var(--clock);--delete:var(--bad)}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.55 ${sans}}
 a{color:var(--accent);text-underline-offset:2px}

@@ -4,6 +4,7 @@
  */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tokenEntry } from '../../core/pages/token-entry.ts';
 import { type DescribedApi, operationsOf } from '../../gateway/docs-page/document.ts';
 import { type Running, startService } from '../simulation/embedded/support/service.ts';
 import { findChromium } from '../support/chromium.ts';
@@ -72,6 +73,17 @@ describe.skipIf(executablePath === undefined)('the page of the API in a browser'
     await page.fill('#path-id', 'wal_none');
     expect(await send()).toMatch(/^404 /);
     expect(await page.textContent('#body')).toContain('"not_found"');
+    expect(wrong).toEqual([]);
+  });
+
+  test('a token that was entered serves every page of the tab, the console too', async () => {
+    const { token } = running;
+    await page.evaluate(`sessionStorage.setItem(${JSON.stringify(tokenEntry)}, 'svc_sk_test_wrong')`);
+    await open('/listWallets');
+    expect(await send()).toMatch(/^401 /);
+    await page.fill('#token', token);
+    expect(await send()).toMatch(/^200 /);
+    expect(await page.evaluate(`sessionStorage.getItem(${JSON.stringify(tokenEntry)})`)).toBe(token);
     expect(wrong).toEqual([]);
   });
 

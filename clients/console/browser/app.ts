@@ -1,4 +1,5 @@
 /** The page as a whole: its state, its connection and its token; shell.ts draws it. Runs in the browser, which is passed in. */
+import { tokenEntry } from '../../../core/pages/token-entry.ts';
 import { ApiError, createClient } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
 import { ceremoniesPanel } from './ceremonies-panel.ts';
@@ -19,7 +20,6 @@ import { makeStore } from './store.ts';
 import { followStream } from './stream.ts';
 import type { Node } from './ui.ts';
 
-const tokenKey = 'signmesh-token';
 const madeMax = 20;
 
 export function startConsole(page: ConsoleBrowser): void {
@@ -27,7 +27,7 @@ export function startConsole(page: ConsoleBrowser): void {
   const meta = (name: string) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
   const root = document.getElementById('console')!;
   const store = makeStore(() => page.performance.now());
-  let token = sessionStorage.getItem(tokenKey) ?? meta('signmesh-token');
+  let token = sessionStorage.getItem(tokenEntry) ?? meta('signmesh-token');
   let place = placeOf(page.location.hash);
   let words: Words | undefined;
   let said = '';
@@ -154,7 +154,7 @@ export function startConsole(page: ConsoleBrowser): void {
   };
   const enter = (given: string) => {
     token = given;
-    sessionStorage.setItem(tokenKey, token);
+    sessionStorage.setItem(tokenEntry, token);
     store.reads.clear();
     reads = sessionReads(client, store, changed);
     connect();

@@ -2,6 +2,7 @@
  * An action as data: what it sends, and how a shell and a program would send it. The page performs what it shows. Nothing here names
  * a token: a shell takes it from $SIGNMESH_TOKEN.
  */
+import { quoted } from '../../../core/pages/shell-word.ts';
 import { operations } from '../../client/generated-api.ts';
 
 export interface Request {
@@ -75,11 +76,6 @@ export function literal(value: unknown): string {
     .filter(([, each]) => each !== undefined)
     .map(([name, each]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name)}: ${literal(each)}`);
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
-}
-
-/** One word of a POSIX shell: between single quotes nothing is special but their end. */
-export function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** JSON whose characters look like what they are, wherever it is pasted. */

@@ -1,4 +1,5 @@
 /** The page at work: it keeps the token, narrows the list of operations, fills in the caller's own ids, and sends the form. */
+import { tokenEntry } from '../../../core/pages/token-entry.ts';
 import type { Element, PageBrowser } from './dom.ts';
 import { callOf, curlLine, type Filled, idsIn, type PlainCall } from './request.ts';
 
@@ -47,8 +48,8 @@ export function startForm(browser: PageBrowser): void {
 function keptToken({ document, sessionStorage }: PageBrowser): Element {
   const field = document.querySelector('#token')!;
   const offered = document.querySelector('meta[name=token]') as unknown as { readonly content: string } | null;
-  field.value = sessionStorage.getItem('token') ?? offered?.content ?? '';
-  field.addEventListener('change', () => sessionStorage.setItem('token', field.value));
+  field.value = sessionStorage.getItem(tokenEntry) ?? offered?.content ?? '';
+  field.addEventListener('change', () => sessionStorage.setItem(tokenEntry, field.value));
   document.querySelector('.token')?.addEventListener('submit', (event) => event.preventDefault());
   return field;
 }

@@ -1,4 +1,5 @@
 /** What the form sends, and the same as a line for a shell. It knows no page: a test sends every operation with it. */
+import { quoted } from '../../../core/pages/shell-word.ts';
 
 export interface Filled {
   /** In capitals. */
@@ -51,11 +52,7 @@ export function curlLine(origin: string, { method, target, headers, body }: Plai
   return ['curl', ...verb, quoted(`${origin}${target}`), ...options, ...data].join(' ');
 }
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** Ids in a list's answer: of objects with an `id`, a `name` or a `node`. */
+/** What names the items of a list's answer. */
 export function idsIn(answer: unknown): readonly string[] {
   const list = Object.values((answer ?? {}) as object).find(Array.isArray) as
     | readonly Record<string, unknown>[]

@@ -3,12 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SandboxFault, SandboxNode, SandboxSession, SandboxStreamSession } from '../../../clients/client/index.ts';
 import { actionsOn, makeKey, sign } from '../../../clients/console/browser/actions.ts';
-import { curlOf, literal, operationCall, programOf, quoted } from '../../../clients/console/browser/call.ts';
+import { curlOf, literal, operationCall, programOf } from '../../../clients/console/browser/call.ts';
 import { listed, nodesOf, stateOf } from '../../../clients/console/browser/ceremonies.ts';
 import { curveOf, pictureOf, pointAt } from '../../../clients/console/browser/picture.ts';
 import { firstPlace, fragmentOf, panels, placeOf } from '../../../clients/console/browser/place.ts';
 import { whyOf } from '../../../clients/console/browser/why.ts';
 import { bytesInWords, durationInWords, offsetInWords } from '../../../clients/console/browser/words.ts';
+import { quoted } from '../../../core/pages/shell-word.ts';
 import { codePoint } from '../../support/code-point.ts';
 
 const text = fc.string({ unit: codePoint, maxLength: 40 });
