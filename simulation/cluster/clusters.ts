@@ -55,7 +55,7 @@ export class SimClusters extends SimClient {
   constructor({ clusters = 1, observe, record, ...options }: SimClustersOptions) {
     super();
     this.#faults = new ClusterFaults(clusters);
-    this.#shared = new SharedWorld(options.time);
+    this.#shared = new SharedWorld(options.time, options.external?.redis);
     this.time = this.#shared.time;
     this.each = Array.from({ length: clusters }, (_, index) => {
       const number = index + 1;

@@ -10,7 +10,7 @@ import type { WireMessage } from '../../proto/wire.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { WorldOrder } from './fault-service.ts';
 import type { Life } from './processes.ts';
-import type { CalledStore } from './store-side.ts';
+import type { CalledStore, RedisReach } from './store-side.ts';
 
 export interface ExternalProcess {
   readonly name: ProcessName;
@@ -36,8 +36,8 @@ export interface ExternalProcesses {
     fence: number,
     of: { readonly clusterId: string; readonly resumeKey: Uint8Array },
   ) => CalledStore<CoordinatorWrite, CoordinatorRecord>;
-  /** Called when Redis becomes reachable or unreachable. */
-  readonly redisIs: (up: boolean) => void;
+  /** They reach Redis while the coordinators do. */
+  readonly redis: RedisReach;
   /** Performs the fault engine's orders that concern them; returns whether it did. */
   readonly perform: (order: WorldOrder) => boolean;
 }

@@ -42,7 +42,7 @@ interface LinkedParts {
   readonly left: (received: ReceivedEnvelope) => void;
 }
 
-export class ClusterLinks {
+export class SimulatedLinks {
   readonly network: SimulatedNetwork;
   readonly #parts: LinkedParts;
   readonly #linkNewsMs: number;

@@ -3,18 +3,18 @@ import { clusterAddress, type LocalMessage } from '../../coordinator/contract/me
 import { noTrace } from '../../core/actors/contract.ts';
 import { vendorNews } from '../../nodes/vendor/routing.ts';
 import type { Deliveries } from './deliveries.ts';
-import type { ClusterLinks } from './links.ts';
+import type { SimulatedLinks } from './links.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import { emptyCoordinatorSnapshot, type MemoryCoordinatorStore, type MemoryNodeStore } from './memory-stores.ts';
 import { type Life, nodeName, type Processes } from './processes.ts';
 import type { Starts } from './starts.ts';
-import type { Redis } from './store-side.ts';
+import type { RedisReach } from './store-side.ts';
 
 interface LivingParts {
   readonly starts: Starts;
-  readonly links: ClusterLinks;
+  readonly links: SimulatedLinks;
   readonly processes: Processes;
-  readonly redis: Redis;
+  readonly redis: RedisReach;
   readonly nodeStores: readonly MemoryNodeStore[];
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly deliveries: Deliveries | undefined;

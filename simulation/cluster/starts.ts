@@ -29,7 +29,7 @@ import type { SimulatedNetwork } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
 import type { Recorder } from './recorder.ts';
-import { called, type Redis } from './store-side.ts';
+import { called, type RedisReach } from './store-side.ts';
 import type { SimToken } from './token.ts';
 import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -46,7 +46,7 @@ export interface StartParts {
   readonly tokens: readonly SimToken[];
   readonly vendor: SimVendor;
   readonly coordinatorStore: MemoryCoordinatorStore;
-  readonly redis: Redis;
+  readonly redis: RedisReach;
   readonly recorder: Recorder;
   readonly processes: Processes;
   readonly network: SimulatedNetwork;

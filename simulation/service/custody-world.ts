@@ -189,7 +189,7 @@ export class CustodyWorld {
       external: {
         all: this.#members.map((member) => this.#external(member)),
         sessions: this.#sessions.of,
-        redisIs: (up) => this.#redis.set(up),
+        redis: this.#redis.reach,
         perform: (order) => {
           if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
           else if (order.kind === 'worker') this.#queues.webhooks.stall(order.stalled);
