@@ -499,6 +499,8 @@ export interface CreateTransactionIntent {
   readonly policy?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
   readonly idempotency_key?: string;
+  /** your own id of the intent, unique in your tenant for good: 1 to 128 printable ASCII characters without spaces */
+  readonly external_id?: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -1021,6 +1023,7 @@ export interface Intent {
     /** RFC 3339, UTC */
     readonly at: string;
   } | null;
+  readonly external_id: string | null;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly status_history: readonly ({
@@ -3500,7 +3503,7 @@ export interface IntentsApi {
   /** Lists the intents of a wallet, the newest first: `GET /v1/wallets/:id/transaction-intents`, scope `intents:read`. */
   list(id: string, query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; asset?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
-  listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
+  listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; external_id?: string; metadata?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
   get(id: string, txId: string, options?: CallOptions): Promise<Intent>;
   /** Approves or rejects an intent that awaits approval: `POST /v1/wallets/:id/transaction-intents/:txId/approve`, scope `intents:approve`. */
@@ -3519,6 +3522,8 @@ export interface SessionsApi {
 export interface EventsApi {
   /** List events, oldest first: `GET /v1/events`, scope `events:read`. */
   list(query?: { type?: string; resource_id?: string; after_sequence?: number; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Event, EventPage>;
+  /** Reads an event: `GET /v1/events/:id`, scope `events:read`. */
+  get(id: string, options?: CallOptions): Promise<Event>;
 }
 
 export interface WebhooksApi {
@@ -3819,6 +3824,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
   },
   events: {
     list: { id: 'listEvents', method: 'GET', path: '/v1/events', repeat: 'always', input: 'query', list: 'events' },
+    get: { id: 'getEvent', method: 'GET', path: '/v1/events/:id', repeat: 'always' },
   },
   webhooks: {
     create: { id: 'createWebhook', method: 'POST', path: '/v1/webhooks', repeat: 'keyed', input: 'body' },

@@ -36,6 +36,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
     'The store or the provider did not answer: the request may have taken effect. Repeat it with the same idempotency key; `message` has details.',
   request_in_progress: 'A request with this idempotency key is running: repeat it later.',
   idempotency_key_reused: 'The idempotency key belongs to a request with another body, or of another caller.',
+  external_id_taken: 'An intent of the tenant has this `external_id`, for good; `message` names it.',
   open_intents: 'Transaction intents are open: they must end first.',
   wallet_archived: 'The wallet is archived and cannot change.',
   connection_disconnected: 'The provider connection was ended.',

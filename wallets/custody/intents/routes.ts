@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox';
 import { exampleTransfer } from '../../../gateway/api/examples.ts';
+import { metadataIndex } from '../../../gateway/api/metadata.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
@@ -11,7 +12,7 @@ import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { findIntent, findWallet } from './lookup.ts';
-import { intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
+import { externalIdIndex, intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
 import {
   ApproveBody,
   CancelBody,
@@ -161,6 +162,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
 async function listAll(context: RequestContext, query: Static<typeof TenantListQuery>): Promise<Answer> {
   const { tenant, principal, store, nowMs } = context;
   const { status, provider_connection_id: connection, awaiting_my_vote: awaiting } = query;
+  const { external_id: externalId, metadata } = query;
   const isInbox = awaiting === 'true';
   const page = readPage(context, 'transaction_intents', query);
   const found = await store.list(tenant, intentType, {
@@ -169,6 +171,8 @@ async function listAll(context: RequestContext, query: Static<typeof TenantListQ
       ...(status === undefined ? [] : [ofStatusIndex(status)]),
       ...(isInbox ? [ofStatusIndex('pending_approval')] : []),
       ...(connection === undefined ? [] : [ofConnectionIndex(connection)]),
+      ...(externalId === undefined ? [] : [externalIdIndex(externalId)]),
+      ...(metadata === undefined ? [] : [metadataIndex('intents:metadata', metadata)]),
     ],
     ...visibleIndices(principal, ofConnectionIndex),
     order: 'newest',
