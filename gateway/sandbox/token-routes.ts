@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { type Route, route } from '../api/route.ts';
-import { Closed, Name, OneOf } from '../api/schema-kit.ts';
+import { Closed, Name, OneOf, secret } from '../api/schema-kit.ts';
 import { type Scope, sandboxScopes } from '../api/scopes.ts';
 import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -33,7 +33,7 @@ const TokenBody = Closed({
 const IssuedToken = Closed(
   {
     id: Type.String({ description: 'as approvals and `approvers` of policies name it' }),
-    token: Type.String({ description: 'shown once' }),
+    token: Type.String({ ...secret, description: 'shown once' }),
     tenant: Type.String(),
     scopes: Type.Array(OneOf(sandboxScopes)),
   },

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
 import type { Serve, ServeResponse } from '../../gateway/serve/contract.ts';
-import { isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
+import { faultsHeader, isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
 import type { ApiServerRequest, ApiServerVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { isUntouched, pauseFor, performOnRpc } from '../../scenarios/injection/api-proxy-ports.ts';
 
@@ -26,6 +26,7 @@ export function faultyServe(serve: Serve, faults: ApiFaults): Serve {
     const verdict = isFaultyPath(path) ? faults({ door: 'http', method: request.method, path }) : undefined;
     if (verdict === undefined || isUntouched(verdict)) return serve(request);
     const { fate, delayMs } = verdict;
+    request.headers[faultsHeader] = verdict.faults.join();
     if (fate === 'refused') {
       await pauseFor(delayMs);
       const refusal = refusalOf(verdict, request.entry?.requestId ?? '');

@@ -12,6 +12,8 @@ import { makePassing } from './passing.ts';
 import { pictureOf } from './picture.ts';
 import { firstPlace, fragmentOf, placeOf } from './place.ts';
 import { render } from './preact.mjs';
+import { requestReads } from './request-reads.ts';
+import { requestsPanel } from './requests-panel.ts';
 import { sessionEvents } from './session-events.ts';
 import { sessionReads } from './session-reads.ts';
 import type { SessionViews } from './session-view.ts';
@@ -49,6 +51,7 @@ export function startConsole(page: ConsoleBrowser): void {
     });
   };
   let reads = sessionReads(client, store, changed);
+  let requests = requestReads(client, store, changed);
   const go: ConsoleContext['go'] = (to) => {
     const before = place;
     place = to.panel === undefined || to.panel === place.panel ? { ...place, ...to } : { ...firstPlace, ...to };
@@ -80,6 +83,21 @@ export function startConsole(page: ConsoleBrowser): void {
     const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}` } });
     if (!response.ok) throw new Error(`${path.split('?')[0]} answers ${response.status}`);
     return (await response.json()) as T;
+  };
+  const resend: ConsoleContext['resend'] = async ({ method, path, body, headers = {} }) => {
+    const response = await page.fetch(path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = response.headers.get('content-type')?.startsWith('application/json') ? await response.text() : '';
+    const { error } = (text === '' ? {} : JSON.parse(text)) as { readonly error?: { readonly message: string } };
+    if (!response.ok) throw new Error(`${response.status}: ${error?.message ?? response.statusText}`);
+    return `answered ${response.status}`;
   };
   const views: SessionViews = {
     open: (id, seen) => {
@@ -149,6 +167,7 @@ export function startConsole(page: ConsoleBrowser): void {
 
   const panelOf = (context: ConsoleContext): Node => {
     if (store.hello === undefined) return null;
+    if (place.panel === 'requests') return requestsPanel(context, requests);
     if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
     return place.panel === 'faults' ? faultsPanel(context) : clusterPanel(context, picture, passing);
   };
@@ -157,6 +176,7 @@ export function startConsole(page: ConsoleBrowser): void {
     sessionStorage.setItem(tokenEntry, token);
     store.reads.clear();
     reads = sessionReads(client, store, changed);
+    requests = requestReads(client, store, changed);
     connect();
     changed();
   };
@@ -164,7 +184,7 @@ export function startConsole(page: ConsoleBrowser): void {
     if (pictured !== store.nodes) picture = pictureOf(store.nodes);
     pictured = store.nodes;
     if (place.panel !== 'ceremonies' || place.chosen === '') open = undefined;
-    const context: ConsoleContext = { page, store, client, place, words, made, go, perform, changed, announce };
+    const context: ConsoleContext = { page, store, client, place, words, made, go, perform, resend, changed, announce };
     const { connection } = store;
     const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);
     document.title = `${panelNames[place.panel]} · signmesh`;

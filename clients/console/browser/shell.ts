@@ -10,6 +10,7 @@ import { button, h, type Node } from './ui.ts';
 export const panelNames: Readonly<Record<Panel, string>> = {
   cluster: 'Cluster',
   ceremonies: 'Ceremonies',
+  requests: 'Requests',
   faults: 'Faults',
 };
 
@@ -74,9 +75,10 @@ function badge({ faults, sessions, nodes }: ConsoleStore, panel: Panel): Node {
   const counts: Readonly<Record<Panel, number>> = {
     cluster: nodes.filter(({ state }) => state !== 'running').length,
     ceremonies: [...sessions.values()].filter(({ state }) => state === 'open').length,
+    requests: 0,
     faults: faults.filter(({ state }) => state !== 'over').length,
   };
-  const titles = { cluster: 'not running', ceremonies: 'open', faults: 'armed' } as const;
+  const titles = { cluster: 'not running', ceremonies: 'open', requests: '', faults: 'armed' } as const;
   if (counts[panel] === 0) return null;
   return h('span', { class: `badge ${panel}`, title: `${counts[panel]} ${titles[panel]}` }, counts[panel]);
 }
