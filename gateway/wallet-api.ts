@@ -120,7 +120,7 @@ export interface WalletApiOptions {
   /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
-  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'webhooks' | 'routes'>;
+  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'webhooks' | 'routes' | 'ownerOf'>;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -243,7 +243,10 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
     ...(options.sandbox === undefined
       ? []
-      : sandboxRoutes({ ...options.sandbox, timers, places, webhooks: inboxWebhooks, routes: () => routes })),
+      : sandboxRoutes({
+          ...{ ...options.sandbox, timers, places, webhooks: inboxWebhooks, routes: () => routes },
+          ownerOf: (token) => admission.ownerOf(token),
+        })),
   ];
   return {
     routes,

@@ -504,6 +504,8 @@ export interface CreateTransactionIntent {
   readonly policy?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
   readonly idempotency_key?: string;
+  /** your own id of the intent, unique in your tenant for good: 1 to 128 printable ASCII characters without spaces */
+  readonly external_id?: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -1026,6 +1028,7 @@ export interface Intent {
     /** RFC 3339, UTC */
     readonly at: string;
   } | null;
+  readonly external_id: string | null;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly status_history: readonly ({
@@ -1614,6 +1617,11 @@ export interface PutStrategy {
   };
   readonly autonomy: 'advisory' | 'human_approval' | 'within_policy';
   readonly policy?: string | null;
+}
+
+export interface ReadSandboxTokenOwner {
+  /** an access token; it is written to no log */
+  readonly token: string;
 }
 
 export interface Rebalance {
@@ -2282,6 +2290,7 @@ export interface SandboxRequestLinePage {
 export interface SandboxSession {
   readonly id: string;
   readonly kind: 'dkg' | 'signing';
+  readonly requested_by: 'client' | 'wallet_service';
   readonly cluster: number;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
   readonly reason_code: string;
@@ -2409,6 +2418,12 @@ export interface SandboxToken {
   readonly token: string;
   readonly tenant: string;
   readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+}
+
+export interface SandboxTokenOwner {
+  readonly tenant: string;
+  readonly actor: string;
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
 }
 
 export interface SandboxViolationEvent {
@@ -3583,7 +3598,7 @@ export interface IntentsApi {
   /** Lists the intents of a wallet, the newest first: `GET /v1/wallets/:id/transaction-intents`, scope `intents:read`. */
   list(id: string, query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; asset?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
-  listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
+  listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; external_id?: string; metadata?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
   get(id: string, txId: string, options?: CallOptions): Promise<Intent>;
   /** Approves or rejects an intent that awaits approval: `POST /v1/wallets/:id/transaction-intents/:txId/approve`, scope `intents:approve`. */
@@ -3602,6 +3617,8 @@ export interface SessionsApi {
 export interface EventsApi {
   /** List events, oldest first: `GET /v1/events`, scope `events:read`. */
   list(query?: { type?: string; resource_id?: string; after_sequence?: number; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Event, EventPage>;
+  /** Reads an event: `GET /v1/events/:id`, scope `events:read`. */
+  get(id: string, options?: CallOptions): Promise<Event>;
 }
 
 export interface WebhooksApi {
@@ -3730,7 +3747,7 @@ export interface SandboxApi {
   pauseNode(node: string, options?: CallOptions): Promise<SandboxNode>;
   /** Resume a process: `POST /v1/sandbox/nodes/:node/resume`, scope `sandbox:admin`. */
   resumeNode(node: string, options?: CallOptions): Promise<SandboxNode>;
-  /** Read a session: its state, its culprits, its transcript: `GET /v1/sandbox/sessions/:id`, scope `sandbox:admin`. */
+  /** Read a session: its state, its culprits, its transcript: `GET /v1/sandbox/sessions/:id`, scope `signing:read`. */
   session(id: string, query?: { limit?: number }, options?: CallOptions): Promise<SandboxSession>;
   /** What a node would submit to a signing session now; nothing is submitted: `POST /v1/sandbox/sessions/:id/nodes/:node/partial`, scope `sandbox:admin`. */
   previewPartial(id: string, node: string, options?: CallOptions): Promise<SandboxPartial>;
@@ -3768,6 +3785,8 @@ export interface SandboxApi {
   deleteInbox(id: string, options?: CallOptions): Promise<void>;
   /** Issue a token: another person of the caller’s tenant, or of a tenant of its own: `POST /v1/sandbox/tokens`, scope `sandbox:admin`. */
   issueToken(body?: IssueSandboxToken, options?: CallOptions): Promise<SandboxToken>;
+  /** Read whose an access token is: its tenant, and its scopes: `POST /v1/sandbox/tokens/owner`, scope `sandbox:admin`. */
+  tokenOwner(body: ReadSandboxTokenOwner, options?: CallOptions): Promise<SandboxTokenOwner>;
 }
 
 export interface VaultsApi {
@@ -3912,6 +3931,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
   },
   events: {
     list: { id: 'listEvents', method: 'GET', path: '/v1/events', repeat: 'always', input: 'query', list: 'events' },
+    get: { id: 'getEvent', method: 'GET', path: '/v1/events/:id', repeat: 'always' },
   },
   webhooks: {
     create: { id: 'createWebhook', method: 'POST', path: '/v1/webhooks', repeat: 'keyed', input: 'body' },
@@ -3998,6 +4018,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     inbox: { id: 'getSandboxInbox', method: 'GET', path: '/v1/sandbox/inboxes/:id', repeat: 'always' },
     deleteInbox: { id: 'deleteSandboxInbox', method: 'DELETE', path: '/v1/sandbox/inboxes/:id', repeat: 'refused' },
     issueToken: { id: 'issueSandboxToken', method: 'POST', path: '/v1/sandbox/tokens', repeat: 'refused', input: 'body' },
+    tokenOwner: { id: 'readSandboxTokenOwner', method: 'POST', path: '/v1/sandbox/tokens/owner', repeat: 'refused', input: 'body' },
   },
   vaults: {
     create: { id: 'createVault', method: 'POST', path: '/v1/vaults', repeat: 'keyed', input: 'body' },

@@ -3,6 +3,7 @@
  * name may be a key, `__proto__` and `constructor` among them: JSON.parse makes plain own properties of them, and no code
  * copies single entries of metadata into other objects.
  */
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import Type from 'typebox';
 
@@ -39,6 +40,27 @@ export const Metadata = Type.Refine(
 function depthWithin(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return true;
   return levels > 0 && Object.values(value).every((part) => depthWithin(part, levels - 1));
+}
+
+/** What a list takes to find records by their metadata. */
+export const MetadataFilter = Type.String({
+  pattern: '^[^:]+:[^]+$',
+  maxLength: 1_000,
+  description:
+    '`key:value`: records whose metadata has this key at its first level with this value: a text, a number or a boolean. The key has no colon',
+  examples: ['invoice:INV-2026-0117'],
+});
+
+/** The indices by which `MetadataFilter` finds a record with this metadata. `list`: the beginning of their names. */
+export function metadataIndices(list: string, metadata: MetadataValue): string[] {
+  return Object.entries(metadata).flatMap(([key, value]) =>
+    ['string', 'number', 'boolean'].includes(typeof value) ? [metadataIndex(list, `${key}:${String(value)}`)] : [],
+  );
+}
+
+/** `filter`: as `MetadataFilter` has it. A digest, since a value may have 16 KiB and be personal. */
+export function metadataIndex(list: string, filter: string): string {
+  return `${list}:${createHash('sha256').update(filter).digest('base64url').slice(0, 22)}`;
 }
 
 /** The order of the keys does not count. */

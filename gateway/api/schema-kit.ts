@@ -79,6 +79,15 @@ export function Lines(maxLength: number, description?: string) {
 
 export const Name = Line(100);
 
+/** The caller's own id of a record. */
+export function ExternalId(description: string, example: string) {
+  return Type.String({
+    pattern: '^[\\x21-\\x7e]{1,128}$',
+    description: `${description}: 1 to 128 printable ASCII characters without spaces`,
+    examples: [example],
+  });
+}
+
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }

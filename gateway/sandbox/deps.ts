@@ -1,6 +1,8 @@
 /** What the sandbox's routes stand on. */
 import type { Timers } from '../../core/actors/contract.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
+import type { ServiceError } from '../api/errors/service-error.ts';
+import type { Principal } from '../api/principal.ts';
 import type { Route } from '../api/route.ts';
 import type { TokenStore } from '../auth/token-store.ts';
 import type { InboxWebhooks } from './inbox-routes.ts';
@@ -27,4 +29,6 @@ export interface SandboxDeps {
   readonly routes: () => readonly Route[];
   /** undefined: it issues no tokens. */
   readonly tokens?: Pick<TokenStore, 'issueToken'>;
+  /** Whose an access token is. Never rejects. */
+  readonly ownerOf: (token: string) => Promise<Principal | ServiceError>;
 }

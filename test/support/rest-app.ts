@@ -11,7 +11,7 @@ import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts'
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
-import { type GatewayParts, openGateway, type TestGateway } from './gateway.ts';
+import { type GatewayOptions, type GatewayParts, openGateway, type TestGateway } from './gateway.ts';
 
 /** Reversible and bound to what it is about; the envelope has tests of its own. */
 export const testSeal: RestDeps['seal'] = {
@@ -40,10 +40,11 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
   readonly requestTimeoutMs?: number;
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
+  readonly consoleFiles?: GatewayOptions['consoleFiles'];
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, control, ...deps } = options;
+  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, control, consoleFiles, ...deps } = options;
   const gateway = await openGateway({
     environment,
     ...(limits !== undefined && { limits }),
@@ -51,6 +52,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(link !== undefined && { link }),
     ...(control !== undefined && { control }),
+    consoleFiles,
     rest: ({ room, admission, log, ...sandbox }) => ({
       routes: typeof routes === 'function' ? routes(room, sandbox) : routes,
       deps: {

@@ -217,6 +217,8 @@ export interface EventQuery {
   /** Exact, or a prefix that ends in ".*". Empty: all. */
   readonly types: readonly string[];
   readonly resourceId?: string;
+  /** The one event of this id. */
+  readonly eventId?: string;
   /** Only events about these provider connections. */
   readonly connectionIds?: readonly string[];
   /** The first millisecond of the range, and the first one after it. */

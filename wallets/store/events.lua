@@ -1,10 +1,10 @@
 -- A page of events in one round trip. It scans a bounded number of entries and says where the next page begins.
 -- Answers {'tampered', key} when a key holds what no script writes, or {more (1/0), sequence to go on after, oldest kept sequence, last sequence, entries}.
 --
--- scannedMax: entries to scan. resourceId: or empty. fromMs, beforeMs: the first ms and the one after the last, or empty.
+-- scannedMax: entries to scan. resourceId, eventId: or empty. fromMs, beforeMs: the first ms and the one after the last, or empty.
 -- types: exact, or beginnings that end in ".*"; none: all. connections: ids; left out: all.
 -- @keys prefixKey
--- @args after, pageMax, scannedMax, resourceId, fromMs, beforeMs, types: json, connections: json?
+-- @args after, pageMax, scannedMax, resourceId, eventId, fromMs, beforeMs, types: json, connections: json?
 
 local event_batch = 100
 -- An event that an earlier version has written may be stamped earlier than its neighbours: by no more than an unanswered
@@ -28,6 +28,7 @@ local function matches(entry)
   local f = entry[2]
   if of_connections and not of_connections[f[20]] then return false end
   if resourceId ~= '' and f[12] ~= resourceId then return false end
+  if eventId ~= '' and f[2] ~= eventId then return false end
   local time = tonumber(f[6])
   if (from and time < from) or (before and time >= before) then return false end
   if #types == 0 then return true end
@@ -48,7 +49,7 @@ if from then
   end
 end
 local out, scanned, done = {}, 0, math.max(after, position - 1)
-local filtered = #types > 0 or connections or from or before or resourceId ~= ''
+local filtered = #types > 0 or connections or from or before or resourceId ~= '' or eventId ~= ''
 local batch = filtered and event_batch or limit + 1
 while true do
   local size = math.min(batch, room - scanned)

@@ -52,7 +52,7 @@ function isOutside({ order, createdAfterMs, createdBeforeMs }: ListQuery, afterI
 
 /** `limit` up to 1,000: the relay of webhooks reads more at once than a client may. */
 export function eventQueryArguments(query: EventQuery) {
-  const { afterSequence, limit, types, resourceId, connectionIds, createdAfterMs, createdBeforeMs } = query;
+  const { afterSequence, limit, types, resourceId, eventId, connectionIds, createdAfterMs, createdBeforeMs } = query;
   checkLimit(limit, readEventsMax);
   if (types.length > typesMax) throw new RangeError(`a query names at most ${typesMax} types`);
   if (!Number.isSafeInteger(afterSequence) || afterSequence < 0) throw new RangeError('a sequence is a whole number');
@@ -61,6 +61,7 @@ export function eventQueryArguments(query: EventQuery) {
     pageMax: limit,
     scannedMax: readEventsMax,
     resourceId: resourceId ?? '',
+    eventId: eventId ?? '',
     fromMs: createdAfterMs ?? '',
     beforeMs: createdBeforeMs ?? '',
     types,

@@ -31,7 +31,7 @@ export interface ConsoleStore {
   readonly faults: readonly SandboxFault[];
   /** By `keyOf`, in order of their beginning. */
   readonly sessions: ReadonlyMap<string, SandboxStreamSession>;
-  /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: another tenant's. */
+  /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: it has expired. */
   readonly reads: Map<string, SandboxSession | null>;
   /** Of the gateway that serves this page, the newest last. */
   readonly requests: readonly SandboxRequestLine[];

@@ -36,7 +36,12 @@ export function collectionsOf(tenancy: Tenancy, events: readonly ToldEvent[]): C
   return [
     {
       ...{ path: '/v1/transaction-intents', items: intents, ...ofIntents },
-      filters: [...byField(intents, 'status'), ...byField(intents, 'provider_connection_id'), ...byTime(intents)],
+      filters: [
+        ...byField(intents, 'status'),
+        ...byField(intents, 'provider_connection_id'),
+        ...byTime(intents),
+        ...byMetadata(intents),
+      ],
     },
     ...wallets.map((wallet) => {
       const own = intents.filter((intent) => intent.wallet_id === wallet.id);
@@ -157,6 +162,17 @@ function field(name: string, value: string): Filter {
 function byField(items: readonly ShownResource[], name: string): Filter[] {
   const values = items.flatMap((item) => (item[name] == null ? [] : [item[name] as string]));
   return [...new Set(values)].map((value) => field(name, value));
+}
+
+/** By each text at the first level. */
+function byMetadata(items: readonly ShownResource[]): Filter[] {
+  const entries = items.flatMap((item) => Object.entries(item.metadata as Readonly<Record<string, unknown>>));
+  const texts = entries.flatMap(([key, value]) => (typeof value === 'string' ? [{ key, value }] : []));
+  return texts.map(({ key, value }) => ({
+    name: 'metadata',
+    value: `${key}:${value}`,
+    holds: (item) => (item.metadata as Readonly<Record<string, unknown>>)[key] === value,
+  }));
 }
 
 /** By the time in the id: inclusive, and exclusive. */

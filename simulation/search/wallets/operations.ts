@@ -20,6 +20,7 @@ export const operations: Readonly<Record<string, string>> = {
   '/v1/wallets/:id/transaction-intents/:txId/approve': 'POST',
   '/v1/wallets/:id/transaction-intents/:txId/cancel': 'POST',
   '/v1/events': 'GET',
+  '/v1/events/:id': 'GET',
   '/v1/webhooks': 'POST GET',
   '/v1/webhooks/:id': 'GET PATCH DELETE',
   '/v1/webhooks/:id/rotate-secret': 'POST',

@@ -58,6 +58,7 @@ export async function readBack(tenancy: Tenancy, events: readonly ToldEvent[], d
     await readList(tenancy, viewer, draw.pick(lists), draw);
   }
   for (let count = 0; count < recordsEach; count += 1) await readRecord(tenancy.owner, events, draw);
+  if (events.length > 0) await readEvent(tenancy.owner, draw.pick(events));
   const { posts } = tenancy;
   for (let count = 0; count < keysEach && posts.length > 0; count += 1) await reuse(draw, tenancy, draw.pick(posts));
 }
@@ -129,6 +130,15 @@ async function readRecord(owner: Operator, events: readonly ToldEvent[], draw: D
   const { status, body } = await owner.call('GET', target);
   if (status !== 200) found('changes-take-effect', `GET ${target}: ${status}`);
   asTold(target, body as ShownResource, record);
+}
+
+async function readEvent(owner: Operator, event: ToldEvent): Promise<void> {
+  const { status, body } = await owner.call('GET', `/v1/events/${event.id}`);
+  if (status === 200 && JSON.stringify(body) === JSON.stringify(event)) return;
+  found(
+    'events-complete',
+    `GET /v1/events/${event.id}: ${status} ${JSON.stringify(body)}, listed ${JSON.stringify(event)}`,
+  );
 }
 
 /** "`data.object` is the resource as the API shows it, right after the change." */

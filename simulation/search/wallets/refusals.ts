@@ -47,7 +47,7 @@ const bodies: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'POST /v1/wallets/wal_/archive': reason,
   'POST /v1/wallets/wal_/transaction-intents': {
     ...{ asset: must(text(32)), amount: must(text(80)), destination: must(object), policy: text(100) },
-    ...{ idempotency_key: text(255), metadata: object },
+    ...{ idempotency_key: text(255), external_id: text(128), metadata: object },
   },
   'POST /v1/wallets/wal_/transaction-intents/txi_/approve': {
     ...{ decision: choice, comment: text(500), ...reason, expected_version: version },

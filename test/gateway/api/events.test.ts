@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 interface Body {
-  readonly events: readonly { readonly sequence: number; readonly type: string }[];
+  readonly events: readonly { readonly id: string; readonly sequence: number; readonly type: string }[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
 }
@@ -101,6 +101,42 @@ describe('events', () => {
     ['created_after=2026-11-01T00:00:03Z&created_before=2026-11-01T00:00:05Z', [4, 5]],
   ])('are filtered by %s', async (query, expected) => {
     expect(await sequences(query)).toEqual(expected);
+  });
+
+  it('are read by their ids, of the token’s connections alone', async () => {
+    const { events } = await list();
+    const read = (id: string, headers = all) => rest.app.inject({ url: `/v1/events/${id}`, headers });
+    for (const each of events) {
+      const { statusCode, body } = await read(each.id);
+      expect([statusCode, JSON.parse(body)]).toEqual([200, each]);
+    }
+    const visible = new Set((await list('', limited)).events.map(({ id }) => id));
+    expect(visible.size).toBeLessThan(events.length);
+    for (const { id } of events) expect((await read(id, limited)).statusCode).toBe(visible.has(id) ? 200 : 404);
+    const unknown = [
+      event(3).id,
+      event(500).id,
+      'evt_1',
+      'wal_1',
+      events[0]!.id.replace('evt', 'txi'),
+      `${events[0]!.id}0`,
+    ];
+    for (const id of unknown) expect((await read(id)).statusCode, id).toBe(404);
+  });
+
+  it('are found by id behind more than a page of others, stamped later than their ids say', async () => {
+    const late = { ...event(20), atMs: event(4000).atMs };
+    for (const first of [30, 780]) {
+      await store.commit('tn_late', { events: Array.from({ length: 750 }, (_, at) => event(first + at)) });
+    }
+    await store.commit('tn_late', { events: [late] });
+    const token = 'svc_sk_test_lateevents0000';
+    rest.tokens.put(token, { tenant: 'tn_late' });
+    const { statusCode, body } = await rest.app.inject({
+      url: `/v1/events/${late.id}`,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect([statusCode, JSON.parse(body)]).toMatchObject([200, { id: late.id, sequence: 1_501 }]);
   });
 
   it.each(['limit=1', 'limit=5', 'limit=1&type=webhook.*', 'limit=2&after_sequence=3'])(

@@ -47,6 +47,11 @@ async function made(url: string, payload: object, owner = headers): Promise<stri
   return (answer.json() as { id: string }).id;
 }
 
+async function eventOf(resourceId: string, owner = headers): Promise<string> {
+  const answer = await rest.app.inject({ url: `/v1/events?resource_id=${resourceId}`, headers: owner });
+  return (answer.json() as { events: { id: string }[] }).events[0]!.id;
+}
+
 const webhook = { url: 'https://example.com/hook', events: ['*'] };
 
 describe('fuzzing', () => {
@@ -62,7 +67,8 @@ describe('fuzzing', () => {
     'finds nothing wrong with %s',
     async (_name, operation) => {
       const note = await made('/v1/notes', { text: 'x' });
-      const idsOf = () => [note];
+      const event = await eventOf(note);
+      const idsOf = () => [operation.path.startsWith('/v1/events/') ? event : note];
       const statuses = await fuzzOperation(operation, { app: rest.app, headers, runs: 300, idsOf });
       expect(statuses.get(operation.path.includes('webhooks/') ? 404 : 400)).toBeGreaterThan(0);
       expect([...statuses.keys()].filter((status) => status >= 500)).toEqual([]);
@@ -82,7 +88,6 @@ describe('fuzzing', () => {
       tag: 'Planted',
       summary: 'A defect',
       scope: 'wallets:write',
-      limitClass: 'writes',
       idempotent: false,
       body: Closed({ amount: Type.String({ maxLength: 60 }) }),
       responses: { 200: { description: 'ok', schema: Closed({ units: Type.Integer() }) } },
@@ -116,7 +121,6 @@ describe('walking with a second tenant', () => {
     tag: 'Planted',
     summary: 'Shows any caller anything',
     scope: 'wallets:read',
-    limitClass: 'reads',
     params: Closed({ id: PathId('any id') }),
     responses: { 200: { description: 'ok', schema: Closed({}) } },
     handle: async () => ({ status: 200, body: {} }),
@@ -124,18 +128,19 @@ describe('walking with a second tenant', () => {
 
   it('finds every resource hidden', async () => {
     const owner = tokenOf('walked');
-    const ids = {
-      note: await made('/v1/notes', { text: 'x' }, owner),
-      hook: await made('/v1/webhooks', webhook, owner),
-    };
+    const note = await made('/v1/notes', { text: 'x' }, owner);
+    const ids = { note, event: await eventOf(note, owner), hook: await made('/v1/webhooks', webhook, owner) };
     const walked = await walkTenants(document, {
       app: rest.app,
       owner,
       stranger: tokenOf('stranger'),
-      idsOf: ({ path }) => ({ id: path.startsWith('/v1/webhooks') ? ids.hook : ids.note }),
+      idsOf: ({ path }) => ({
+        id: path.startsWith('/v1/webhooks') ? ids.hook : path.startsWith('/v1/events') ? ids.event : ids.note,
+      }),
     });
     expect([...walked].sort()).toEqual([
       'DELETE /v1/webhooks/{id}',
+      'GET /v1/events/{id}',
       'GET /v1/notes/{id}',
       'GET /v1/webhooks/{id}',
       'PATCH /v1/webhooks/{id}',
@@ -171,7 +176,6 @@ describe('walking with a second tenant', () => {
       tag: 'Planted',
       summary: 'Looks again at what is another tenant’s',
       scope: 'wallets:read',
-      limitClass: 'reads',
       params: Closed({ id: PathId('any id') }),
       responses: { 200: { description: 'ok', schema: Closed({}) } },
       errors: [404],

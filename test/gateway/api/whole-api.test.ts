@@ -28,6 +28,7 @@ const ids = {
   wallet: '',
   archived: '',
   intent: '',
+  event: '',
   webhook: '',
   policy: '',
   list: '',
@@ -84,6 +85,8 @@ beforeAll(async () => {
   address = funded!.addresses[0]!.address;
   const intent = { asset: funded!.assets[0]!.symbol, amount: '0.01', destination: { address } };
   ids.intent = (await made(`/v1/wallets/${ids.wallet}/transaction-intents`, intent)).id!;
+  const happened = await service.http.inject({ url: `/v1/events?resource_id=${ids.intent}`, headers: owner });
+  ids.event = (happened.json() as { events: { id: string }[] }).events[0]!.id;
   ids.webhook = (await made('/v1/webhooks', { url: 'https://example.com', events: ['*'] })).id!;
   const delivery: DeliveryRecord = {
     id: deliveryIdOf('evt_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e', ids.webhook),
@@ -159,6 +162,7 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
   if (path.includes('{deliveryId}')) return { id: ids.webhook, deliveryId: ids.delivery };
   const kinds: [string, string][] = [
     ['/v1/provider-connections/', ids.connection],
+    ['/v1/events/', ids.event],
     ['/v1/webhooks/', ids.webhook],
     ['/v1/vaults/', ids.vault],
     ['/v1/policies/', ids.policy],

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemTimers } from '../../../core/actors/live/ports.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { SandboxDeps } from '../../../gateway/sandbox/deps.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
@@ -37,6 +38,7 @@ beforeEach(async () => {
         places: new StreamPlaces(),
         routes: () => [],
         webhooks: {} as SandboxDeps['webhooks'],
+        ownerOf: async () => new ServiceError('notFound', 'no such token'),
       }),
   });
   gateway.tokens.put(token, { tenant });

@@ -4,6 +4,7 @@
 import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { Reporter } from '../../../gateway/api/event.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { mayUseConnection } from '../../../gateway/api/visibility.ts';
 import { merge } from '../../store/changes.ts';
 import type { Change, CommitRefusal, Guard } from '../../store/contract.ts';
 import type { ConnectionRecord } from '../connections/public.ts';
@@ -14,7 +15,7 @@ import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from 
 import type { DryRunDecision } from './facts.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, type IntentVerdict, lastOf, openIntent } from './machine.ts';
-import type { IntentRecord } from './record.ts';
+import { externalIdIndex, type IntentRecord, intentType } from './record.ts';
 import { intentView, unitsText } from './view.ts';
 
 export async function createIntent(
@@ -25,18 +26,39 @@ export async function createIntent(
   request: TransferRequest,
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
-  const evaluation = await evaluateTransfer(deps, context, found, request);
   const { wallet } = found;
-  const { origin } = request;
-  const draft = { ...draftOf(deps, context, found, evaluation), ...(origin !== undefined && { origin }) };
+  const { origin, external_id: externalId } = request;
+  const guards = await unusedExternalId(context, externalId);
+  const evaluation = await evaluateTransfer(deps, context, found, request);
+  const draft = {
+    ...draftOf(deps, context, found, evaluation),
+    ...(origin !== undefined && { origin }),
+    ...(externalId !== undefined && { externalId }),
+  };
   const { intent, change } = openingOf(context, { draft, verdict: verdictOf(evaluation), wallet, ...evaluation });
   return {
     status: 201,
     body: intentView(intent),
-    change: merge(evaluation.change, change),
+    change: merge(evaluation.change, change, { guards }),
     onRefusal: refuseIntent,
     ...(intent.status === 'approved' ? { afterCommit: () => driver.enqueue(context.tenant, intent, wallet) } : {}),
   };
+}
+
+/** Throws ServiceError. The guards: another request that takes the id first makes this one run again, and see it. */
+async function unusedExternalId(
+  { store, tenant, principal }: RequestContext,
+  externalId: string | undefined,
+): Promise<Guard[]> {
+  if (externalId === undefined) return [];
+  const index = externalIdIndex(externalId);
+  const { items } = await store.list(tenant, intentType, { indices: [index], order: 'oldest', limit: 1 });
+  const [first] = items;
+  if (first === undefined) return [{ kind: 'count', index, min: 0, max: 0 }];
+  const of = mayUseConnection(principal, first.connectionId) ? `the intent ${first.id}` : 'another intent';
+  throw new ServiceError('conflict', `external_id ${externalId} stands for ${of} already, for good`, {
+    details: [{ field: 'external_id', issue: 'external_id_taken', message: `${of} has it: use another one` }],
+  });
 }
 
 export interface Opening {
@@ -67,7 +89,9 @@ export async function showDecisions(
   walletId: string,
   request: TransferRequest,
 ): Promise<Answer> {
-  const evaluation = await evaluateTransfer(deps, context, await findWallet(context, walletId), request);
+  const found = await findWallet(context, walletId);
+  await unusedExternalId(context, request.external_id);
+  const evaluation = await evaluateTransfer(deps, context, found, request);
   const { facts, quote, screening, risk, decision } = evaluation;
   const { fee } = quote;
   const { dryRun } = decision;

@@ -30,6 +30,7 @@ export interface TransferRequest {
   readonly amount: string;
   readonly destination: { readonly address: string };
   readonly policy?: string | undefined;
+  readonly external_id?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
   /** Its origin; a client's transfer has none. */
   readonly origin?: IntentOrigin;

@@ -1,6 +1,6 @@
 /** A stored transaction intent. */
 
-import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { type MetadataValue, metadataIndices } from '../../../gateway/api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
@@ -41,6 +41,8 @@ export interface IntentRecord extends Versioned {
   /** The tenant's own token that it deploys or moves; absent for assets of the registry. */
   readonly token?: TokenTerms;
   readonly origin?: IntentOrigin;
+  /** The caller's own id of it, unique in its tenant for good; absent: none. */
+  readonly externalId?: string;
   readonly walletId: string;
   readonly connectionId: string;
   readonly provider: ProviderKind;
@@ -97,7 +99,19 @@ export const intentType: RecordType<IntentRecord> = {
   name: 'transaction_intent',
   status: ({ status }) => status,
   isPacked: ({ status }) => isFinal(status),
-  indices: ({ walletId, connectionId, status, asset, destination, gap, provider, providerTxId, filler }) => [
+  indices: ({
+    walletId,
+    connectionId,
+    status,
+    asset,
+    destination,
+    gap,
+    provider,
+    providerTxId,
+    filler,
+    externalId,
+    metadata,
+  }) => [
     'intents',
     ofStatusIndex(status),
     ofConnectionIndex(connectionId),
@@ -105,6 +119,8 @@ export const intentType: RecordType<IntentRecord> = {
     `${ofWalletIndex(walletId)}:status:${status}`,
     `${ofWalletIndex(walletId)}:asset:${asset}`,
     toDestinationIndex(walletId, destination.address),
+    ...(externalId === undefined ? [] : [externalIdIndex(externalId)]),
+    ...metadataIndices('intents:metadata', metadata),
     ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
     ...(isSubmitted(status) && gap === undefined ? [inFlightIndex(walletId)] : []),
     // A chain knows no ids of ours: its transactions are found by their own.
@@ -127,6 +143,11 @@ export function ofConnectionIndex(connectionId: string): string {
 /** All intents of a wallet. They never expire, so the index may be counted exactly. */
 export function ofWalletIndex(walletId: string): string {
   return `intents:wallet:${walletId}`;
+}
+
+/** The one intent of this external id. Intents stay for good, so it has none, or the same one forever. */
+export function externalIdIndex(externalId: string): string {
+  return `intents:external:${externalId}`;
 }
 
 /** `address`: in its canonical spelling. */

@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox';
 import { exampleTransfer } from '../../../gateway/api/examples.ts';
+import { metadataIndex } from '../../../gateway/api/metadata.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
@@ -11,7 +12,7 @@ import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { findIntent, findWallet } from './lookup.ts';
-import { intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
+import { externalIdIndex, intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
 import {
   ApproveBody,
   CancelBody,
@@ -42,7 +43,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       description:
         'If a policy allows it, the intent is `approved` at once and needs no further call. Amount and largest fee are reserved. A denied intent is created too, with the reason.',
       scope: 'intents:write',
-      limitClass: 'writes',
       loadClass: 'transfers',
       params: WalletParams,
       query: CreateQuery,
@@ -67,7 +67,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Lists the intents of a wallet, the newest first',
       scope: 'intents:read',
-      limitClass: 'reads',
       params: WalletParams,
       query: ListQuery,
       responses: { 200: { schema: IntentList, description: 'a page' } },
@@ -100,7 +99,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       description:
         'With `awaiting_my_vote=true` it is an approver’s inbox: a page may hold fewer intents than `limit` although more follow.',
       scope: 'intents:read',
-      limitClass: 'reads',
       query: TenantListQuery,
       responses: { 200: { schema: IntentList, description: 'a page' } },
       handle: (context, { query }) => listAll(context, query),
@@ -113,7 +111,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Reads an intent',
       scope: 'intents:read',
-      limitClass: 'reads',
       params: IntentParams,
       responses: { 200: { schema: Intent, description: 'the intent' } },
       errors: [404],
@@ -130,7 +127,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       description:
         'The intent is approved when it has the number of approvals that its policy requires; one rejection ends it. The initiator has no vote. A repeated vote changes nothing.',
       scope: 'intents:approve',
-      limitClass: 'writes',
       params: IntentParams,
       body: ApproveBody,
       bodyOptional: true,
@@ -147,7 +143,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Cancels an intent that is not signed yet',
       scope: 'intents:write',
-      limitClass: 'writes',
       params: IntentParams,
       body: CancelBody,
       bodyOptional: true,
@@ -161,6 +156,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
 async function listAll(context: RequestContext, query: Static<typeof TenantListQuery>): Promise<Answer> {
   const { tenant, principal, store, nowMs } = context;
   const { status, provider_connection_id: connection, awaiting_my_vote: awaiting } = query;
+  const { external_id: externalId, metadata } = query;
   const isInbox = awaiting === 'true';
   const page = readPage(context, 'transaction_intents', query);
   const found = await store.list(tenant, intentType, {
@@ -169,6 +165,8 @@ async function listAll(context: RequestContext, query: Static<typeof TenantListQ
       ...(status === undefined ? [] : [ofStatusIndex(status)]),
       ...(isInbox ? [ofStatusIndex('pending_approval')] : []),
       ...(connection === undefined ? [] : [ofConnectionIndex(connection)]),
+      ...(externalId === undefined ? [] : [externalIdIndex(externalId)]),
+      ...(metadata === undefined ? [] : [metadataIndex('intents:metadata', metadata)]),
     ],
     ...visibleIndices(principal, ofConnectionIndex),
     order: 'newest',

@@ -1,11 +1,12 @@
 /** What the intent routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Metadata } from '../../../gateway/api/metadata.ts';
+import { Metadata, MetadataFilter } from '../../../gateway/api/metadata.ts';
 import { createdQuery } from '../../../gateway/api/pages.ts';
 import {
   BooleanText,
   Closed,
   DecimalText,
+  ExternalId,
   Id,
   Lines,
   ListOf,
@@ -27,6 +28,7 @@ const AssetSymbol = Type.String({
   description: 'symbol of an asset on the wallet’s network, or of your own token',
   examples: assets.map(({ symbol }) => symbol),
 });
+const OwnId = ExternalId('your own id of the intent, unique in your tenant for good', 'payout-2026-0117');
 const Comment = Lines(500);
 const Status = OneOf(intentStatuses, { description: 'state of the intent; see the table of states' });
 const SubStatus = Nullable(Type.String({ description: 'details, e.g. `AWAITING_QUORUM`; null when there are none' }));
@@ -141,6 +143,7 @@ export const Intent = Closed(
       ),
     ),
     cancellation: Nullable(Closed({ by: Actor, reason: Nullable(Type.String()), at: Timestamp })),
+    external_id: Nullable(OwnId),
     metadata: Metadata,
     status_history: Type.Array(Closed({ status: Status, sub_status: SubStatus, at: Timestamp })),
     version: Type.Integer({ minimum: 1, description: 'rises by one with every change' }),
@@ -174,6 +177,7 @@ export const CreateBody = Closed(
         description: 'instead of the header Idempotency-Key: 1 to 255 visible ASCII characters',
       }),
     ),
+    external_id: Type.Optional(OwnId),
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateTransactionIntent' },
@@ -189,6 +193,8 @@ export const ListQuery = Closed({
 export const TenantListQuery = Closed({
   status: Type.Optional(OneOf(intentStatuses)),
   provider_connection_id: Type.Optional(Id('pcn')),
+  external_id: Type.Optional(OwnId),
+  metadata: Type.Optional(MetadataFilter),
   awaiting_my_vote: Type.Optional(
     BooleanText('`true`: only intents that await approval and on which the caller may still vote'),
   ),
@@ -196,21 +202,25 @@ export const TenantListQuery = Closed({
   ...pageQuery,
 });
 
-export const ApproveBody = Closed(
-  {
-    decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
-    comment: Type.Optional(Comment),
-    reason: Type.Optional(Lines(500, 'required to reject')),
-    expected_version: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'decide on this version only; another one is 409',
-      }),
-    ),
-  },
-  { title: 'ApproveTransactionIntent' },
-);
+/** A vote on what awaits approval. */
+export function voteBody(title: string) {
+  return Closed(
+    {
+      decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
+      comment: Type.Optional(Comment),
+      reason: Type.Optional(Lines(500, 'required to reject')),
+      expected_version: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'decide on this version only; another one is 409',
+        }),
+      ),
+    },
+    { title },
+  );
+}
+export const ApproveBody = voteBody('ApproveTransactionIntent');
 
 export const CancelBody = Closed({ reason: Type.Optional(Comment) }, { title: 'CancelTransactionIntent' });
 

@@ -62,6 +62,7 @@ export interface IntentView {
     readonly signing_session_ids: readonly string[];
   } | null;
   readonly cancellation: { readonly by: string; readonly reason: string | null; readonly at: string } | null;
+  readonly external_id: string | null;
   readonly metadata: MetadataValue;
   readonly status_history: readonly {
     readonly status: string;
@@ -119,6 +120,7 @@ function intentViewOf(intent: IntentRecord): IntentView {
       cancellation === undefined
         ? null
         : { by: cancellation.by, reason: cancellation.reason, at: timeText(cancellation.atMs) },
+    external_id: intent.externalId ?? null,
     metadata: intent.metadata,
     status_history: intent.statusHistory.map(({ status, subStatus, atMs }) => ({
       status,

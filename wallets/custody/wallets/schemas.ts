@@ -4,6 +4,7 @@ import { Metadata } from '../../../gateway/api/metadata.ts';
 import {
   Closed,
   ContractEnum,
+  ExternalId,
   Id,
   Line,
   Lines,
@@ -32,12 +33,7 @@ const SigningApi = OneOf(signingApiModes, {
   description:
     'whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production',
 });
-const ExternalId = Type.String({
-  pattern: '^[\\x21-\\x7e]{1,128}$',
-  description:
-    'your own id of the wallet: 1 to 128 printable ASCII characters without spaces. Not checked for uniqueness',
-  examples: ['treasury-7'],
-});
+const OwnId = ExternalId('your own id of the wallet. Not checked for uniqueness', 'treasury-7');
 const PolicyName = Line(
   100,
   'name of the policy that decides on its intents, beside the tenant’s `default`; null: none',
@@ -83,7 +79,7 @@ export const Wallet = Closed(
     approval_mode: ApprovalMode,
     signing_api: SigningApi,
     policy: Nullable(PolicyName),
-    external_id: Nullable(ExternalId),
+    external_id: Nullable(OwnId),
     metadata: Metadata,
     version: Type.Integer({
       minimum: 1,
@@ -107,7 +103,7 @@ export const CreateBody = Closed(
     policy: Type.Optional(Nullable(PolicyName)),
     approval_mode: Type.Optional(AskedMode),
     signing_api: Type.Optional(SigningApi),
-    external_id: Type.Optional(Nullable(ExternalId)),
+    external_id: Type.Optional(Nullable(OwnId)),
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateWallet' },
@@ -119,7 +115,7 @@ export const PatchBody = Closed(
     policy: Type.Optional(Nullable(PolicyName)),
     approval_mode: Type.Optional(AskedMode),
     signing_api: Type.Optional(SigningApi),
-    external_id: Type.Optional(Nullable(ExternalId)),
+    external_id: Type.Optional(Nullable(OwnId)),
     metadata: Type.Optional(Metadata),
     expected_version: Type.Optional(
       Type.Integer({
@@ -150,6 +146,6 @@ export const WalletQuery = Closed({
       examples: assets.map(({ symbol }) => symbol),
     }),
   ),
-  external_id: Type.Optional(ExternalId),
+  external_id: Type.Optional(OwnId),
   ...pageQuery,
 });

@@ -1,10 +1,12 @@
-/** GET /v1/events: the stored events of a tenant, in order. */
+/** The stored events of a tenant: in order, and one by its id. */
 import Type from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { createdQuery, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
-import { Closed, ListOf, pageQuery } from '../../../gateway/api/schema-kit.ts';
-import type { EventPage, EventQuery } from '../../store/contract.ts';
+import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { noSuch } from '../../../gateway/api/visibility.ts';
+import { idTimeMs } from '../../../proto/ids.ts';
+import type { EventPage, EventQuery, StoredEvent } from '../../store/contract.ts';
 import { ResourceFilter, readTypes, SequenceText, TypeFilter } from './query.ts';
 import { EventEnvelope, eventView } from './view.ts';
 
@@ -15,6 +17,9 @@ const query = Closed({
   ...createdQuery,
   ...pageQuery,
 });
+
+/** A search for one event reads at most this many pages, of a thousand events each: an invented id must cost little. */
+const searchPagesMax = 20;
 
 type Query = Type.Static<typeof query>;
 
@@ -32,10 +37,28 @@ export function eventRoutes(): readonly Route[] {
         '`after_sequence` = the highest sequence seen, or use `GET /v1/events/stream`. `created_after` is inclusive, `created_before` is not. Without ' +
         '`after_sequence` the list begins with the oldest stored event.',
       scope: 'events:read',
-      limitClass: 'reads',
       query,
       responses: { 200: { description: 'A page of events', schema: ListOf('events', EventEnvelope) } },
       handle: async (context, input) => ({ status: 200, body: await listEvents(context, input.query) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/events/:id',
+      operationId: 'getEvent',
+      clientName: 'events.get',
+      tag: 'Events',
+      summary: 'Reads an event',
+      description: 'Deliveries and resources name events by their ids. 404 also when the event is no longer stored.',
+      scope: 'events:read',
+      limitClass: 'reads',
+      params: Closed({ id: PathId('id of the event') }),
+      responses: { 200: { description: 'the event', schema: EventEnvelope } },
+      errors: [404],
+      handle: async (context, { params }) => {
+        const event = await findEvent(context, params.id);
+        if (event === undefined) throw noSuch('event');
+        return { status: 200, body: eventView(event, context.principal.environment) };
+      },
     }),
   ];
 }
@@ -62,6 +85,25 @@ async function listEvents(context: RequestContext, query: Query): Promise<object
     has_more: page.hasMore,
     next_cursor: page.hasMore ? request.cursorOf(String(page.nextAfterSequence)) : null,
   };
+}
+
+/**
+ * The log is searched from the time in the id on. An event is written within moments of the making of its id, and later only where
+ * a request was repeated under its idempotency key.
+ */
+async function findEvent(context: RequestContext, eventId: string): Promise<StoredEvent | undefined> {
+  const createdAfterMs = eventId.startsWith('evt_') ? idTimeMs(eventId) : undefined;
+  if (createdAfterMs === undefined) return undefined;
+  const { tenant, store, principal } = context;
+  const { providerConnectionIds: connectionIds } = principal;
+  let afterSequence = 0;
+  for (let page = 0; page < searchPagesMax; page += 1) {
+    const asked = { afterSequence, limit: 1, types: [], eventId, createdAfterMs };
+    const found = await store.events(tenant, { ...asked, ...(connectionIds !== undefined && { connectionIds }) });
+    if (found.events[0] !== undefined || !found.hasMore) return found.events[0];
+    afterSequence = found.nextAfterSequence;
+  }
+  return undefined;
 }
 
 /** What `SequenceText` takes: a safe integer. */

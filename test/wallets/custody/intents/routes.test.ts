@@ -165,6 +165,77 @@ describe('creating an intent', () => {
   });
 });
 
+describe('the caller’s own id of an intent', () => {
+  const own = { ...transfer, external_id: 'payout-7' };
+  const taken = (by: string) => ({
+    status: 409,
+    body: {
+      error: {
+        code: 'conflict',
+        details: [{ field: 'external_id', issue: 'external_id_taken', message: expect.stringContaining(by) }],
+      },
+    },
+  });
+  const idsOf = async (query: string): Promise<string[]> =>
+    (await door.getUrl(`/v1/transaction-intents?${query}`)).body.transaction_intents.map(
+      ({ id }: { id: string }) => id,
+    );
+
+  test('is shown, and finds it alone', async () => {
+    const { body } = await door.post(path, own);
+    expect(body.external_id).toBe('payout-7');
+    expect((await door.post(path, transfer)).body.external_id).toBeNull();
+    expect(await idsOf('external_id=payout-7')).toEqual([body.id]);
+    expect(await idsOf('external_id=payout-8')).toEqual([]);
+  });
+
+  test('is taken for good, in a dry run and of a cancelled intent too, and the refusal names the first', async () => {
+    const { body } = await door.post(path, own);
+    await door.post(`${path}/${body.id}/cancel`);
+    expect(await door.post(path, { ...own, amount: '2' })).toMatchObject(taken(body.id));
+    expect(await door.post(`${path}?dry_run=true`, own)).toMatchObject(taken(body.id));
+    expect((await door.get(path)).body.transaction_intents).toHaveLength(1);
+  });
+
+  test('replaces no idempotency key, and another tenant may use it', async () => {
+    const first = await door.post(path, { ...own, idempotency_key: 'k-1' });
+    expect((await door.post(path, { ...own, idempotency_key: 'k-1' })).body).toEqual(first.body);
+    expect(await door.post(path, { ...own, idempotency_key: 'k-2' })).toMatchObject(taken(first.body.id));
+    const theirs = await world.wallet('tn_other', { ETH: 5n * oneEth });
+    expect((await door.post(`${theirs.id}/transaction-intents`, own, 'stranger')).status).toBe(201);
+  });
+
+  test('by twenty at once becomes one intent', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => door.post(path, own)));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(answer).toMatchObject(taken(made[0]!.body.id));
+    }
+  });
+
+  test.each(['', 'two words', 'ü', 'x'.repeat(129)])('is no %j', async (externalId) => {
+    expect(await door.post(path, { ...transfer, external_id: externalId })).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ field: 'external_id' }] } },
+    });
+  });
+
+  test('and its metadata find it together with other filters, whatever becomes of it', async () => {
+    const metadata = { invoice: 'INV:7', team: 'a', paid: true, cost: 4711, nested: { team: 'a' } };
+    const { body } = await door.post(path, { ...own, metadata });
+    await door.post(path, { ...transfer, metadata: { team: 'b' } });
+    const finding = ['invoice:INV:7', 'team:a', 'paid:true', 'cost:4711'];
+    for (const filter of finding) expect(await idsOf(`metadata=${encodeURIComponent(filter)}`)).toEqual([body.id]);
+    await door.post(`${path}/${body.id}/cancel`);
+    expect(await idsOf('metadata=team:a&status=cancelled&external_id=payout-7')).toEqual([body.id]);
+    for (const filter of ['team:c', 'nested:a', 'team:a ']) {
+      expect(await idsOf(`metadata=${encodeURIComponent(filter)}`)).toEqual([]);
+    }
+    expect((await door.getUrl('/v1/transaction-intents?metadata=team')).status).toBe(400);
+  });
+});
+
 describe('an intent with a fault', () => {
   const faults: readonly [string, object, string, string][] = [
     ['an unknown asset', { asset: 'DOGE' }, 'asset', 'unknown_asset'],
