@@ -44,7 +44,12 @@ const IssuedToken = Closed(
 );
 
 const OwnerBody = Closed({
-  token: Type.String({ ...secret, minLength: 1, maxLength: 512, description: 'an access token; it is written to no log' }),
+  token: Type.String({
+    ...secret,
+    minLength: 1,
+    maxLength: 512,
+    description: 'an access token; it is written to no log',
+  }),
 });
 
 const TokenOwner = Closed(

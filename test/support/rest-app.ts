@@ -44,7 +44,17 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, control, consoleFiles, ...deps } = options;
+  const {
+    routes,
+    environment = 'sandbox',
+    limits,
+    load,
+    requestTimeoutMs,
+    link,
+    control,
+    consoleFiles,
+    ...deps
+  } = options;
   const gateway = await openGateway({
     environment,
     ...(limits !== undefined && { limits }),
