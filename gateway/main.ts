@@ -34,6 +34,8 @@ import { RedisRateLimits } from './limits/rate-limits.ts';
 import { liveClusterLinks } from './live-cluster-links.ts';
 import { liveWalletPorts } from './live-wallet-ports.ts';
 import { openRedis } from './redis.ts';
+import { Inboxes } from './sandbox/inboxes.ts';
+import { RequestLog } from './sandbox/request-log.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import type { ClusterView } from './signing/cluster-view.ts';
 import { connectClusters } from './signing/connect.ts';
@@ -110,7 +112,12 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const load = new LoadControl({ timers, probe, ...(config.load && { limits: config.load }) });
   const admission = new Admission(authenticator, limits, timers, load);
   const version = packageVersion();
-  const sandbox = { version, control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store };
+  const seen = environment === 'sandbox' ? new RequestLog(timers) : undefined;
+  const inboxes = environment === 'sandbox' ? new Inboxes({ random, timers }) : undefined;
+  const sandbox = {
+    ...{ version, control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store },
+    ...{ requests: seen, inboxes },
+  };
   const { credentialKeysDir, recordKey } = config;
   const clusters = {
     signer: makeClusterSigner({ calls }),
@@ -129,11 +136,18 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...(environment === 'sandbox' && { sandbox }),
   });
   const { publicToken, readyMadeKeys, consoleFiles } = config;
-  const page = { version, consoleFiles, ...(publicToken !== undefined && { publicToken }) };
+  const page = {
+    version,
+    consoleFiles,
+    inboxes,
+    control: config.sandboxControl,
+    ...(publicToken !== undefined && { publicToken }),
+  };
   const writesAccess = config.accessLog && log.isLevelEnabled('info');
   const requests = allOf([
     telemetry.isOn ? measureRequests(telemetry) : undefined,
     writesAccess ? writeAccessLines({ to: lines, timers, role, isDebug: log.isLevelEnabled('debug') }) : undefined,
+    seen,
   ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);
@@ -179,6 +193,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   try {
     const httpAddress = await listenHttp(http, config);
     const grpcAddress = await listenGrpc(grpc, config);
+    // Where `up` runs the workers beside it; elsewhere they may be on other machines.
+    if (config.sandboxControl !== undefined && config.apiServerTls === undefined) inboxes?.reachedAt(httpAddress);
     wallets.start();
     log.info({ http: httpAddress, grpc: grpcAddress, environment }, 'gateway listens');
     return { httpAddress, grpcAddress, onRestored, stop };

@@ -38,7 +38,7 @@ import {
   type StreamTimes,
   type Wakes,
 } from '../wallets/delivery/events/public.ts';
-import { webhookRoutes } from '../wallets/delivery/webhooks/public.ts';
+import { registerWebhook, removeWebhook, webhookRoutes } from '../wallets/delivery/webhooks/public.ts';
 import { complianceRoutes, evictLists } from '../wallets/policy/compliance/public.ts';
 import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../wallets/policy/policies/public.ts';
 import { receiptRoutes, receiptSigner } from '../wallets/policy/receipts/public.ts';
@@ -120,7 +120,7 @@ export interface WalletApiOptions {
   /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
-  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'ownerOf'>;
+  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'webhooks' | 'routes' | 'ownerOf'>;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -207,6 +207,11 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
   const policyExists = async (context: RequestContext, name: string) => (await findPolicy(context, name)) !== undefined;
   const wake = (tenant: string): void => driver.wake(tenant);
+  const inboxWebhooks: SandboxDeps['webhooks'] = {
+    register: (context, asked) => registerWebhook(context, asked, webhooks),
+    remove: removeWebhook,
+  };
+  const webhooks = { environment, seal, random, webhookService };
   const routes: Route[] = [
     ...connectionRoutes({
       adapters,
@@ -224,7 +229,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...sessionReadRoutes(ports.sessions),
     ...eventRoutes(),
     ...eventStreamRoutes({ feed, store, timers, log, ...(options.streams?.times && { times: options.streams.times }) }),
-    ...webhookRoutes({ environment, seal, random, webhookService }),
+    ...webhookRoutes(webhooks),
     ...deliveryRoutes({ webhookService }),
     ...complianceRoutes(),
     ...riskRoutes(),
@@ -238,7 +243,10 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
     ...(options.sandbox === undefined
       ? []
-      : sandboxRoutes({ ...options.sandbox, timers, places, ownerOf: (token) => admission.ownerOf(token) })),
+      : sandboxRoutes({
+          ...{ ...options.sandbox, timers, places, webhooks: inboxWebhooks, routes: () => routes },
+          ownerOf: (token) => admission.ownerOf(token),
+        })),
   ];
   return {
     routes,
@@ -259,6 +267,8 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     start: () => driver.start(),
     restored: async () => {
       ports.restored();
+      options.sandbox?.requests?.clear();
+      options.sandbox?.inboxes?.clear();
       evictPolicies(store);
       evictRiskRules(store);
       evictLists(store);

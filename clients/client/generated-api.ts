@@ -468,6 +468,11 @@ export interface CreateReconJob {
 
 export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | AlteredAnswerFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | AlteredRequestFaultRequest | SecondProcessFaultRequest | SecondCoordinatorFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | StoreTamperedFaultRequest | StoreFullFaultRequest | ProviderFailsFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | AnswerLostFaultRequest | AnswerSlowFaultRequest | AnswerStatusFaultRequest | AnswerCutFaultRequest | ForceReceiptFaultRequest;
 
+export interface CreateSandboxInbox {
+  /** event types, prefixes such as "wallet.*", or "*" alone for all */
+  readonly events?: readonly string[];
+}
+
 export interface CreateToken {
   /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
   readonly symbol: string;
@@ -1218,6 +1223,19 @@ export interface ModuleAccessRequest {
 
 export interface ModuleList {
   readonly modules: readonly Module[];
+}
+
+export interface NewSandboxInbox {
+  /** of its webhook */
+  readonly id: string;
+  /** of its webhook, with 128 random bits */
+  readonly url: string;
+  /** RFC 3339, UTC */
+  readonly created_at: string;
+  /** deliveries so far */
+  readonly received: number;
+  /** of its webhook; shown once */
+  readonly secret: string;
 }
 
 export interface NewWebhook extends Webhook {
@@ -2138,6 +2156,36 @@ export interface SandboxFrame {
   readonly faults: readonly string[];
 }
 
+export interface SandboxInbox extends SandboxInboxSummary {
+  readonly deliveries: readonly SandboxInboxDelivery[];
+}
+
+export interface SandboxInboxDelivery {
+  readonly received_at: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly bytes: number;
+  readonly checks: {
+    readonly x_svc_signature: 'valid' | 'invalid' | 'missing';
+    readonly webhook_timestamp: 'valid' | 'invalid' | 'missing';
+    readonly webhook_signature: 'valid' | 'invalid' | 'missing';
+  };
+  readonly answered: number | null;
+}
+
+export interface SandboxInboxSummary {
+  readonly id: string;
+  readonly url: string;
+  readonly created_at: string;
+  readonly received: number;
+}
+
+export interface SandboxInboxSummaryPage {
+  readonly inboxes: readonly SandboxInboxSummary[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface SandboxKey {
   readonly session_id: string;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
@@ -2193,6 +2241,50 @@ export interface SandboxRecording {
   readonly next: number;
   readonly lost: boolean;
   readonly began_at: string;
+}
+
+export interface SandboxRequest extends SandboxRequestLine {
+  readonly target: string | null;
+  readonly idempotency_key: string | null;
+  readonly user_agent: string | null;
+  readonly error_message: string | null;
+  readonly body: SandboxRequestBody | null;
+  readonly answer: SandboxRequestBody | null;
+}
+
+export interface SandboxRequestBody {
+  readonly text: string | null;
+  readonly bytes: number;
+  readonly is_whole: boolean;
+  readonly masked: readonly string[];
+}
+
+export interface SandboxRequestLine {
+  readonly id: string;
+  readonly tenant: string | null;
+  readonly began_at: string;
+  readonly duration_ms: number;
+  readonly door: 'http' | 'grpc';
+  readonly method: string | null;
+  readonly route: string | null;
+  readonly status: number | null;
+  readonly grpc_status: string | null;
+  readonly aborted: boolean;
+  readonly error_code: string | null;
+  readonly field: string | null;
+  readonly reason_code: string | null;
+  readonly receipt_state: string | null;
+  readonly session: string | null;
+  readonly request_id: string;
+  readonly is_replay: boolean;
+  readonly rate_limit_left: number | null;
+  readonly faults: readonly string[];
+}
+
+export interface SandboxRequestLinePage {
+  readonly requests: readonly SandboxRequestLine[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface SandboxSession {
@@ -2266,6 +2358,7 @@ export interface SandboxStreamBatch {
   readonly sessions?: readonly SandboxStreamSession[];
   readonly processes?: readonly SandboxNode[];
   readonly faults?: readonly SandboxFault[];
+  readonly requests?: readonly SandboxRequestLine[];
   readonly figures?: SandboxFigures;
   readonly left_out: {
     readonly frames?: number;
@@ -2273,6 +2366,7 @@ export interface SandboxStreamBatch {
     readonly faults?: number;
     readonly sessions?: number;
     readonly deliveries?: number;
+    readonly requests?: number;
   };
   readonly lost: boolean;
   readonly next: string;
@@ -2291,8 +2385,9 @@ export interface SandboxStreamHello {
   readonly processes: readonly SandboxNode[];
   readonly faults: readonly SandboxFault[];
   readonly sessions: readonly SandboxStreamSession[];
+  readonly requests: readonly SandboxRequestLine[];
   readonly missing: readonly ({
-    readonly topic: 'frames' | 'processes' | 'faults' | 'sessions' | 'deliveries' | 'figures';
+    readonly topic: 'frames' | 'processes' | 'faults' | 'sessions' | 'deliveries' | 'figures' | 'requests';
     readonly why: string;
   })[];
   readonly lost: boolean;
@@ -3676,6 +3771,18 @@ export interface SandboxApi {
   recording(query?: { after?: number; limit?: number; session?: string; tenant?: string }, options?: CallOptions): Promise<SandboxRecording>;
   /** Read how your own webhook receiver should behave now, by the armed faults: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
   receiver(options?: CallOptions): Promise<SandboxReceiver>;
+  /** List the last requests of the caller’s tenant over REST and gRPC, newest first: `GET /v1/sandbox/requests`, scope `sandbox:admin`. */
+  requests(query?: { limit?: number; request_id?: string }, options?: CallOptions): Pages<SandboxRequestLine, SandboxRequestLinePage>;
+  /** Read one of these requests: its body and its answer: `GET /v1/sandbox/requests/:id`, scope `sandbox:admin`. */
+  request(id: string, options?: CallOptions): Promise<SandboxRequest>;
+  /** Make a receiver of webhooks at this gateway, and its webhook: `POST /v1/sandbox/inboxes`, scope `sandbox:admin`. */
+  createInbox(body?: CreateSandboxInbox, options?: CallOptions): Promise<NewSandboxInbox>;
+  /** List the inboxes of the caller’s tenant, newest first: `GET /v1/sandbox/inboxes`, scope `sandbox:admin`. */
+  inboxes(options?: CallOptions): Pages<SandboxInboxSummary, SandboxInboxSummaryPage>;
+  /** Read an inbox and its deliveries: `GET /v1/sandbox/inboxes/:id`, scope `sandbox:admin`. */
+  inbox(id: string, options?: CallOptions): Promise<SandboxInbox>;
+  /** Remove an inbox and its webhook: `DELETE /v1/sandbox/inboxes/:id`, scope `sandbox:admin`. */
+  deleteInbox(id: string, options?: CallOptions): Promise<void>;
   /** Issue a token: another person of the caller’s tenant, or of a tenant of its own: `POST /v1/sandbox/tokens`, scope `sandbox:admin`. */
   issueToken(body?: IssueSandboxToken, options?: CallOptions): Promise<SandboxToken>;
   /** Read whose an access token is: its tenant, and its scopes: `POST /v1/sandbox/tokens/owner`, scope `sandbox:admin`. */
@@ -3904,6 +4011,12 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     reset: { id: 'resetSandbox', method: 'POST', path: '/v1/sandbox/reset', repeat: 'refused' },
     recording: { id: 'readSandboxRecording', method: 'GET', path: '/v1/sandbox/recording', repeat: 'always', input: 'query' },
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
+    requests: { id: 'listSandboxRequests', method: 'GET', path: '/v1/sandbox/requests', repeat: 'always', input: 'query', list: 'requests' },
+    request: { id: 'getSandboxRequest', method: 'GET', path: '/v1/sandbox/requests/:id', repeat: 'always' },
+    createInbox: { id: 'createSandboxInbox', method: 'POST', path: '/v1/sandbox/inboxes', repeat: 'refused', input: 'body' },
+    inboxes: { id: 'listSandboxInboxes', method: 'GET', path: '/v1/sandbox/inboxes', repeat: 'always', list: 'inboxes' },
+    inbox: { id: 'getSandboxInbox', method: 'GET', path: '/v1/sandbox/inboxes/:id', repeat: 'always' },
+    deleteInbox: { id: 'deleteSandboxInbox', method: 'DELETE', path: '/v1/sandbox/inboxes/:id', repeat: 'refused' },
     issueToken: { id: 'issueSandboxToken', method: 'POST', path: '/v1/sandbox/tokens', repeat: 'refused', input: 'body' },
     tokenOwner: { id: 'readSandboxTokenOwner', method: 'POST', path: '/v1/sandbox/tokens/owner', repeat: 'refused', input: 'body' },
   },

@@ -199,6 +199,8 @@ tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
 .event-head .number{margin-left:auto;color:var(--muted)}
 .kind{font-size:12px;color:var(--muted);border:1px solid var(--rule);border-radius:5px;padding:0 6px}
 .event h3{margin:var(--s3) 0 var(--s1)}
+.pair{display:grid;gap:var(--s4);grid-template-columns:repeat(2,minmax(0,1fr));align-items:start}
+.body pre{background:var(--ground);border:1px solid var(--rule);border-radius:10px;max-height:46vh}
 .columns{grid-template-columns:minmax(320px,440px) minmax(0,1fr);align-items:start}
 .lists{display:grid;gap:var(--s4);min-width:0;align-content:start}
 form{display:grid;gap:var(--s3)}
@@ -235,6 +237,6 @@ pre{margin:0;padding:10px 14px;overflow:auto;font-size:12.5px;line-height:1.55;o
 .token{max-width:520px;margin:8vh auto}
 @media (max-width:1560px){.world{display:none}}
 @media (max-width:1080px){.stage.chosen,.diagram,.step-by-step{grid-template-columns:minmax(0,1fr)}.event{border-left:0;border-top:1px solid var(--rule);max-height:none}}
-@media (max-width:860px){main{padding:var(--s4)}.columns{grid-template-columns:minmax(0,1fr)}.top{flex-wrap:wrap;padding:var(--s2) var(--s4)}nav{order:3;width:100%}.foot{padding:0 var(--s2) var(--s2)}.picture{overflow-x:auto}.picture svg{min-width:560px}.figures{display:flex;overflow-x:auto;margin:0 -16px;padding:0 16px 4px}.figure{flex:0 0 132px}.bar input[type=search]{width:100%}.set{flex-wrap:wrap}}
+@media (max-width:860px){main{padding:var(--s4)}.pair,.columns{grid-template-columns:minmax(0,1fr)}.top{flex-wrap:wrap;padding:var(--s2) var(--s4)}nav{order:3;width:100%}.foot{padding:0 var(--s2) var(--s2)}.picture{overflow-x:auto}.picture svg{min-width:560px}.figures{display:flex;overflow-x:auto;margin:0 -16px;padding:0 16px 4px}.figure{flex:0 0 132px}.bar input[type=search]{width:100%}.set{flex-wrap:wrap}}
 @media (prefers-reduced-motion:reduce){*{animation:none!important;transition:none!important}}
 `;

@@ -3,18 +3,26 @@
  * identifies the request and its result, in a fixed set of fields; it never holds a token, a body, a query or a header other
  * than the caller's ids. Unknown fields are omitted.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Log } from '../../core/actors/live/ports.ts';
 import type { Span } from '../../core/telemetry/port.ts';
 import type { CallTrace } from '../api/call-trace.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
 import type { ReceiptFacts } from './receipt-facts.ts';
+import { withoutSecrets } from './secret-text.ts';
 
 /** The message of every line. */
 export const accessMessage = 'request';
 
 const pathCharsMax = 200;
 const idCharsMax = 256;
+
+/** The answer of a request. A stream has no body. */
+export interface GivenAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | undefined;
+}
 
 /** The known data of a request, filled in while it is served. */
 export class AccessEntry {
@@ -29,6 +37,14 @@ export class AccessEntry {
   error: ServiceError | undefined = undefined;
   /** Of this request in its trace. */
   span: Span | undefined = undefined;
+  /** Path and query, as the request line has them. */
+  target: string | undefined = undefined;
+  /** As they came. Secret. */
+  headers: IncomingHttpHeaders | undefined = undefined;
+  /** The bytes of its body, or of its message, once they were read. Secret. */
+  body: Uint8Array | undefined = undefined;
+  /** Secret. */
+  answer: GivenAnswer | undefined = undefined;
 
   /** `startedMs`: of the timers port. */
   constructor(requestId: string, startedMs: number) {
@@ -98,11 +114,11 @@ export function accessLine(entry: AccessEntry, ending: Ending) {
   const { grpcStatus } = ending;
   const refusal = grpcStatus === undefined || grpcStatus === 'OK' ? undefined : grpcStatus;
   return {
-    request_id: clean(entry.requestId),
+    request_id: withoutSecrets(entry.requestId),
     door: ending.door,
     method: ending.method,
     route: ending.route,
-    path: ending.path === undefined ? undefined : clean(ending.path.slice(0, pathCharsMax)),
+    path: ending.path === undefined ? undefined : withoutSecrets(ending.path.slice(0, pathCharsMax)),
     status: ending.status,
     grpc_status: grpcStatus,
     aborted: ending.aborted ? true : undefined,
@@ -115,7 +131,7 @@ export function accessLine(entry: AccessEntry, ending: Ending) {
     receipt_state: receipt?.state,
     receipt_id: receipt?.receiptId,
     session_id: receipt?.sessionId || undefined,
-    correlation_id: trace === undefined ? undefined : clean(trace.correlationId.slice(0, idCharsMax)),
+    correlation_id: trace === undefined ? undefined : withoutSecrets(trace.correlationId.slice(0, idCharsMax)),
     trace_id: traceIdOf(trace),
   };
 }
@@ -125,11 +141,3 @@ function traceIdOf(trace: CallTrace | undefined): string | undefined {
   const traceparent = trace?.traceparent ?? '';
   return traceparent === '' ? undefined : /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent)?.[1];
 }
-
-/** A caller may have sent a token or a webhook's secret in place of an id: the line shows only its kind. */
-function clean(text: string): string {
-  return secretPrefix.test(text) ? text.replace(secrets, '$1$2…') : text;
-}
-
-const secretPrefix = /svc_sk_|whsec_/;
-const secrets = /(svc_sk_(?:test_|live_)?)[A-Za-z0-9]*|(whsec_)[A-Za-z0-9+/=_-]*/g;

@@ -69,6 +69,7 @@ export class GrpcAccess {
     const entry = new AccessEntry(requestId, this.#timers.elapsedMs());
     const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
     if (traceparent !== undefined) headers.traceparent = traceparent;
+    entry.headers = headers;
     this.#calls += 1;
     const call = String(this.#calls);
     headers[callHeader] = call;

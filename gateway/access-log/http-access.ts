@@ -26,6 +26,8 @@ export class HttpAccess {
     const { headers, socket } = request;
     const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
     if (traceparent !== undefined) headers.traceparent = traceparent;
+    entry.headers = headers;
+    entry.target = target;
     if (socket !== undefined) this.#current.set(socket, entry);
     let isOut = false;
     response.once('finish', () => {
@@ -42,6 +44,8 @@ export class HttpAccess {
     const { headers } = request;
     const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
     if (traceparent !== undefined) headers.traceparent = traceparent;
+    entry.headers = headers;
+    entry.target = target;
     this.#told(entry, request, target, status, request.destroyed);
   }
 

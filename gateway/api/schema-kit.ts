@@ -9,6 +9,13 @@ export function Closed<T extends TProperties>(properties: T, options: object = {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
+/**
+ * Of a schema: the value is secret, or with `query` the values of a URL's query. Views of requests show it nowhere
+ * (gateway/sandbox/masking.ts).
+ */
+export const secret = { 'x-secret': true } as const;
+export const secretQuery = { 'x-secret': 'query' } as const;
+
 /** An id as a caller may send it: any id of the right form, known or not. */
 export function Id(prefix: IdPrefix) {
   return Type.String({
@@ -90,10 +97,13 @@ export function OneOf<const V extends readonly string[]>(values: V, options: obj
 }
 
 /** Bytes, at least one, as proto/base64.ts reads them. */
-export function Base64Text(bytesMax: number, description: string) {
+export function Base64Text(bytesMax: number, description: string, options: object = {}) {
   const maxLength = 4 * Math.ceil(bytesMax / 3);
   const words = `base64, standard or URL-safe, padded or not: ${description}`;
-  return Type.String({ format: 'base64', contentEncoding: 'base64', minLength: 1, maxLength, description: words });
+  return Type.String({
+    ...options,
+    ...{ format: 'base64', contentEncoding: 'base64', minLength: 1, maxLength, description: words },
+  });
 }
 
 /**

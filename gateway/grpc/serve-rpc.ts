@@ -66,10 +66,19 @@ export function serveRpc(deps: RpcDeps, request: RpcRequest, listener: RpcListen
     if (request.isCancelled) return;
     if (entry !== undefined) entry.principal = result.principal;
     const succeed = (response: CallResponse): void => {
-      if (entry !== undefined) entry.receipt = receiptFacts(response);
-      listener.answered(encodeMessage(method.response, response.value));
+      const message = encodeMessage(method.response, response.value);
+      if (entry !== undefined) {
+        entry.receipt = receiptFacts(response);
+        entry.answer = { headers: sent, body: message };
+      }
+      listener.answered(message);
     };
     const initial = initialMetadata(requestId, result.rate);
+    let sent = initial;
+    if (entry !== undefined) {
+      entry.body = request.message;
+      entry.answer = { headers: initial };
+    }
     const isKeyed = result.admitted && deps.keyed !== undefined && request.metadata(keyName) !== undefined;
     if (!isKeyed) listener.initial(initial);
     if (!result.admitted) {
@@ -83,7 +92,8 @@ export function serveRpc(deps: RpcDeps, request: RpcRequest, listener: RpcListen
         submitKeyed(deps, request, requestId, result.principal).then(
           ({ response, replayed }) => {
             if (request.isCancelled) return;
-            listener.initial(replayed ? { ...initial, 'idempotent-replayed': 'true' } : initial);
+            if (replayed) sent = { ...initial, 'idempotent-replayed': 'true' };
+            listener.initial(sent);
             succeed(response);
           },
           (error: unknown) => {

@@ -103,6 +103,7 @@ function refuse(
   const refusal = refuseForLoad({ method, target, httpVersion, headers, rawHeaders, entry });
   if (refusal === undefined) return false;
   if (expectsContinue(headers)) response.setHeader('connection', 'close');
+  entry.answer = refusal;
   response.writeHead(refusal.status, refusal.headers);
   response.end(refusal.body);
   access?.answered(entry, raw, target, refusal.status);
@@ -111,6 +112,7 @@ function refuse(
 
 async function answer(serve: Serve, request: HttpRequest, raw: ServerResponse): Promise<void> {
   const response = await serve(request);
+  request.entry.answer = response;
   const { status, headers, body, stream } = response;
   // A stream's connection ends with it, so that it does not delay a stopping gateway. After an abandoned body, or one that was
   // never asked for, a client may continue to send.

@@ -5,6 +5,7 @@
 
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { exampleIds } from '../api/examples.ts';
+import { secret } from '../api/schema-kit.ts';
 import { signingMethods } from '../api/signing-methods.ts';
 import { maturityOf } from './modules.ts';
 import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSchemas, ref } from './parts.ts';
@@ -98,9 +99,20 @@ function fieldSchema(schemas: NamedSchemas, field: DescField, side: Side): Json 
   if (field.fieldKind === 'list' && field.listKind === 'scalar') {
     return { type: 'array', items: scalarSchema(field.scalar) };
   }
-  if (field.fieldKind === 'scalar') return scalarSchema(field.scalar);
+  if (field.fieldKind === 'scalar') {
+    return { ...scalarSchema(field.scalar), ...(secretFields.has(field.name) && secret) };
+  }
   throw new Error(`${field.name}: no schema for such a field`);
 }
+
+/** Fields of messages whose values are secret: a partial signature is, because mock ECDSA discloses its nonce. */
+const secretFields: ReadonlySet<string> = new Set([
+  'encrypted_share',
+  'human_approval_witness',
+  'partial_signature',
+  'policy_approval_token',
+  'resume_token',
+]);
 
 function enumSchema({ values }: DescEnum): JsonObject {
   return { type: 'string', enum: values.map(({ name }) => name) };

@@ -3,7 +3,11 @@ import type { Timers } from '../../core/actors/contract.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
+import type { Route } from '../api/route.ts';
 import type { TokenStore } from '../auth/token-store.ts';
+import type { InboxWebhooks } from './inbox-routes.ts';
+import type { Inboxes } from './inboxes.ts';
+import type { RequestLog } from './request-log.ts';
 import type { SandboxSessions } from './sessions.ts';
 import type { StreamPlaces } from './stream-places.ts';
 
@@ -16,6 +20,13 @@ export interface SandboxDeps {
   readonly timers: Timers;
   /** Of the pages that look at it. */
   readonly places: StreamPlaces;
+  /** Of this gateway; undefined: it keeps none. */
+  readonly requests?: RequestLog | undefined;
+  /** At this gateway; undefined: it has none. */
+  readonly inboxes?: Inboxes | undefined;
+  readonly webhooks: InboxWebhooks;
+  /** Of the whole API. */
+  readonly routes: () => readonly Route[];
   /** undefined: it issues no tokens. */
   readonly tokens?: Pick<TokenStore, 'issueToken'>;
   /** Whose an access token is. Never rejects. */

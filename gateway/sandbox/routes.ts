@@ -10,9 +10,11 @@ import type { Route } from '../api/route.ts';
 import { answersInTime } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
+import { inboxRoutes } from './inbox-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
+import { requestRoutes } from './request-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { streamRoutes } from './stream-routes.ts';
 import { timeRoutes } from './time-routes.ts';
@@ -29,6 +31,8 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...timeRoutes(deps),
     ...recordingRoutes(deps),
     ...streamRoutes(deps),
+    ...requestRoutes(deps),
+    ...inboxRoutes(deps),
     ...tokenRoutes(deps),
   ];
 }

@@ -13,10 +13,12 @@ import type { StreamCaller } from '../api/route.ts';
 import { ask } from './control.ts';
 import { faultView } from './fault-schemas.ts';
 import { nodeView } from './node-routes.ts';
+import type { RequestLog, SeenRequest } from './request-log.ts';
+import { lineOf, type RequestLineValue } from './request-views.ts';
 import { isoTime } from './shared.ts';
 import type { StreamPlace } from './stream-places.ts';
 import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
-import { figuresBetween, type Measured, missingIn, sessionView, textOf } from './stream-views.ts';
+import { figuresBetween, type Measured, missingIn, type ReadTo, sessionView, textOf } from './stream-views.ts';
 
 export interface SandboxStreamOptions {
   /** Of the service. */
@@ -29,7 +31,9 @@ export interface SandboxStreamOptions {
   readonly place: StreamPlace;
   readonly topics: readonly StreamTopic[];
   readonly tenant: string | undefined;
-  readonly after: StreamPosition | undefined;
+  readonly after: ReadTo | undefined;
+  /** Of this gateway; undefined: it keeps none. */
+  readonly requests: RequestLog | undefined;
   readonly times?: Partial<SandboxStreamTimes>;
 }
 
@@ -56,6 +60,9 @@ const defaults: SandboxStreamTimes = {
 export const bytesPerSecond = 100_000;
 /** What a message has besides events and sessions. */
 const frameBytes = 600;
+/** Of the bytes that it may send. */
+const requestsShare = 0.4;
+
 export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   readonly #options: SandboxStreamOptions;
   readonly #times: SandboxStreamTimes;
@@ -65,6 +72,9 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   #isOver = false;
   #cancelStall: Cancel | undefined;
   #place: StreamPosition | undefined;
+  #nextRequest: number;
+  /** A question to the supervisor that requests overtook. */
+  #asked: Promise<StreamGives> | undefined;
   /** Bytes that it may send now: a second's worth at most. */
   #bytesLeft = bytesPerSecond;
   #countedMs: number;
@@ -75,7 +85,8 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   constructor(options: SandboxStreamOptions) {
     this.#options = options;
     this.#times = { ...defaults, ...options.times };
-    this.#place = options.after;
+    this.#place = options.after?.recording;
+    this.#nextRequest = options.after?.requests ?? options.requests?.end ?? 0;
     this.#countedMs = options.timers.elapsedMs();
     this.#admittedMs = this.#countedMs;
     this.#gone = new Promise((resolve) => {
@@ -132,7 +143,9 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
         supervisor = 'here';
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        if (supervisor !== 'away') text = this.#message(this.#missing(error.message));
+        // The gateway has its own requests.
+        if (supervisor === 'away') text = this.#requestsAlone();
+        else text = this.#message(this.#missing(error.message));
         supervisor = 'away';
       }
       if (this.#isOver) break;
@@ -152,27 +165,30 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   }
 
   async #hello(): Promise<string> {
-    const { about, processes = [], faults = [], sessions, lost, next } = await this.#ask(0, true, false);
+    this.#asked = undefined;
+    const { about, processes = [], faults = [], sessions, lost } = this.#heard(await this.#ask(0, true, false));
     const { topics } = this.#options;
     const hello: StreamHelloValue = {
-      ...{ kind: 'hello', world: about.world, version: this.#options.version, began_at: isoTime(next.beganMs) },
+      ...{ kind: 'hello', world: about.world, version: this.#options.version },
+      began_at: isoTime(this.#place!.beganMs),
       clusters: [...about.clusters],
       processes: this.#nodes(processes),
       faults: faults.map(faultView),
       sessions: await this.#sessions(sessions),
+      requests: this.#present(),
       missing: missingIn(about.world, topics),
-      ...{ lost, next: textOf(next) },
+      ...{ lost, next: this.#position() },
     };
     return this.#message(hello);
   }
 
   /** What it can say without a supervisor. */
   #missing(why: string): StreamHelloValue {
-    const missing = this.#options.topics.map((topic) => ({ topic, why }));
-    const next = this.#place === undefined ? '' : textOf(this.#place);
+    const missing = this.#options.topics.flatMap((topic) => (topic === 'requests' ? [] : [{ topic, why }]));
+    const [requests, next] = [this.#present(), this.#position()];
     return {
       ...{ kind: 'hello', world: 'process', version: this.#options.version, began_at: null, clusters: [] },
-      ...{ processes: [], faults: [], sessions: [], missing, lost: false, next },
+      ...{ processes: [], faults: [], sessions: [], requests, missing, lost: false, next },
     };
   }
 
@@ -184,11 +200,18 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     if (restMs > 0) await pause(timers, restMs);
     const hasFigures = topics.includes('figures');
     const dueMs = hasFigures ? (this.#measured?.atMs ?? 0) + figuresMs - timers.elapsedMs() : heartbeatMs;
-    const gives = await this.#ask(Math.max(0, dueMs), false, hasFigures && dueMs <= 0);
-    const { events, positions, sessions, processes, faults, totals, leftOut, lost, next } = gives;
+    this.#asked ??= this.#ask(Math.max(0, dueMs), false, hasFigures && dueMs <= 0);
+    const given = await this.#orRequests(this.#asked);
+    if (given === undefined) return this.#requestsAlone();
+    this.#asked = undefined;
+    const { events, positions, sessions, processes, faults, totals, leftOut, lost } = this.#heard(given);
     const figures = totals && this.#figures({ ...totals, atMs: timers.elapsedMs() });
+    const news = this.#newRequests();
     const isNews =
-      events.length + sessions.length > 0 || figures !== undefined || lost || Object.keys(leftOut).length > 0;
+      events.length + sessions.length + news.requests.length > 0 ||
+      figures !== undefined ||
+      lost ||
+      Object.keys(leftOut).length > 0;
     if (!isNews) return undefined;
     const batch: StreamBatchValue = {
       ...{ kind: 'batch', events: events.map(runEventJson), positions: [...positions] },
@@ -196,26 +219,114 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
       ...(processes !== undefined && { processes: this.#nodes(processes) }),
       ...(faults !== undefined && { faults: faults.map(faultView) }),
       ...(figures !== undefined && { figures }),
-      ...{ left_out: { ...leftOut }, lost, next: textOf(next) },
+      ...(news.requests.length > 0 && { requests: news.requests }),
+      left_out: { ...leftOut, ...(news.leftOut > 0 && { requests: news.leftOut }) },
+      ...{ lost: lost || news.lost, next: this.#position() },
     };
     return this.#message(batch);
   }
 
   async #ask(waitMs: number, whole: boolean, figures: boolean): Promise<StreamGives> {
-    const { control, timers, topics, tenant } = this.#options;
-    const nowMs = timers.elapsedMs();
-    const earned = ((nowMs - this.#countedMs) * bytesPerSecond) / 1_000;
-    this.#bytesLeft = Math.min(bytesPerSecond, this.#bytesLeft + earned);
-    this.#countedMs = nowMs;
-    const bytesMax = Math.max(0, this.#bytesLeft - frameBytes);
-    const gives = await ask(control, 'stream.read', {
-      ...{ topics, bytesMax, waitMs, whole, figures },
+    const { control, topics, tenant } = this.#options;
+    return ask(control, 'stream.read', {
+      topics: topics.filter((topic) => topic !== 'requests'),
+      ...{ bytesMax: this.#bytesNow(), waitMs, whole, figures },
       ...(tenant !== undefined && { tenant }),
       ...(this.#place !== undefined && { after: this.#place }),
     });
+  }
+
+  #heard(gives: StreamGives): StreamGives {
     this.#place = gives.next;
-    this.#lastMs = timers.elapsedMs();
+    this.#lastMs = this.#options.timers.elapsedMs();
     return gives;
+  }
+
+  /** That it may send now. */
+  #bytesNow(): number {
+    const nowMs = this.#options.timers.elapsedMs();
+    const earned = ((nowMs - this.#countedMs) * bytesPerSecond) / 1_000;
+    this.#bytesLeft = Math.min(bytesPerSecond, this.#bytesLeft + earned);
+    this.#countedMs = nowMs;
+    return Math.max(0, this.#bytesLeft - frameBytes);
+  }
+
+  #position(): string {
+    return textOf({ recording: this.#place, requests: this.#nextRequest });
+  }
+
+  // --- requests -----------------------------------------------------------------------------------------------------
+
+  get #log(): RequestLog | undefined {
+    return this.#options.topics.includes('requests') ? this.#options.requests : undefined;
+  }
+
+  /** undefined: a request came before the supervisor's answer, which is still to come. */
+  #orRequests(work: Promise<StreamGives>): Promise<StreamGives | undefined> {
+    const log = this.#log;
+    if (log === undefined) return work;
+    // Unheeded, when the stream ends first.
+    work.catch(() => undefined);
+    return new Promise((resolve, reject) => {
+      const stop = log.watch(() => {
+        stop();
+        resolve(undefined);
+      });
+      work.then(resolve, reject).finally(stop);
+      if (log.end > this.#nextRequest) {
+        stop();
+        resolve(undefined);
+      }
+    });
+  }
+
+  #requestsAlone(): string | undefined {
+    const { requests, leftOut, lost } = this.#newRequests();
+    this.#lastMs = this.#options.timers.elapsedMs();
+    if (requests.length + leftOut === 0 && !lost) return undefined;
+    const left = leftOut > 0 ? { requests: leftOut } : {};
+    const next = this.#position();
+    return this.#message({ kind: 'batch', events: [], positions: [], requests, left_out: left, lost, next });
+  }
+
+  /** The last ones, for a page that begins. */
+  #present(): RequestLineValue[] {
+    const log = this.#log;
+    if (log === undefined) return [];
+    this.#nextRequest = log.end;
+    return this.#lines(log.since(0, this.#tenants()).requests).fit;
+  }
+
+  #newRequests(): { requests: RequestLineValue[]; leftOut: number; lost: boolean } {
+    const log = this.#log;
+    if (log === undefined) return { requests: [], leftOut: 0, lost: false };
+    const { requests, lost } = log.since(this.#nextRequest, this.#tenants());
+    this.#nextRequest = log.end;
+    const { fit, leftOut } = this.#lines(requests);
+    return { requests: fit, leftOut, lost };
+  }
+
+  #tenants(): readonly string[] | undefined {
+    const { tenant } = this.#options;
+    return tenant === undefined ? undefined : [tenant];
+  }
+
+  /** Errors first, then the newest, as far as they fit; oldest first. */
+  #lines(requests: readonly SeenRequest[]): { fit: RequestLineValue[]; leftOut: number } {
+    const log = this.#options.requests!;
+    const bytesMax = this.#bytesNow() * requestsShare;
+    const isError = ({ entry, ending }: SeenRequest) => entry.error !== undefined || (ending.status ?? 0) >= 400;
+    const ranked = requests.toSorted((one, other) => +isError(other) - +isError(one) || other.number - one.number);
+    const fit: RequestLineValue[] = [];
+    let bytes = 0;
+    for (const seen of ranked) {
+      const line = lineOf(log, seen);
+      bytes += JSON.stringify(line).length;
+      if (bytes > bytesMax) break;
+      fit.push(line);
+    }
+    fit.sort((one, other) => Number(one.id) - Number(other.id));
+    return { fit, leftOut: requests.length - fit.length };
   }
 
   #message(data: StreamHelloValue | StreamBatchValue): string {

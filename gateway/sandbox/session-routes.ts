@@ -11,7 +11,7 @@ import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../api/schema-kit.ts';
+import { Closed, Nullable, OneOf, PathId, secret, Timestamp, WholeNumberText } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
 import { ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -65,7 +65,10 @@ const SessionView = Closed(
       description: 'the key was used with mock ECDSA, which discloses the nonce: it has no threshold security left',
     }),
     resume_token: Nullable(
-      Type.String({ description: 'of its present checkpoint, for ResumeSession; null: it cannot be resumed now' }),
+      Type.String({
+        ...secret,
+        description: 'of its present checkpoint, for ResumeSession; null: it cannot be resumed now',
+      }),
     ),
     created_at: Timestamp,
     expires_at: Timestamp,
@@ -81,7 +84,7 @@ const SessionView = Closed(
 
 const PartialView = Closed(
   {
-    partial: Type.String({ description: 'base64: as `partial_signature` of SubmitSignatureShare takes it' }),
+    partial: Type.String({ ...secret, description: 'base64: as `partial_signature` of SubmitSignatureShare takes it' }),
     nonce_point: Type.String({
       description: 'base64, the point R: as `ephemeral_public_key` takes it; empty where signers share none',
     }),

@@ -18,7 +18,7 @@ const place = (description: string) => Type.Optional(Type.String({ pattern: plac
 /** Sessions whose culprits are remembered. */
 const rememberedMax = 2_000;
 
-export function streamRoutes({ version, control, sessions, timers, places }: SandboxDeps): readonly Route[] {
+export function streamRoutes({ version, control, sessions, timers, places, requests }: SandboxDeps): readonly Route[] {
   const culpritsOf = rememberCulprits(sessions);
   return [
     route({
@@ -41,7 +41,11 @@ export function streamRoutes({ version, control, sessions, timers, places }: San
         ),
         after: place('the `next` of a message: the stream continues after it; by default it begins now'),
         tenant: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 128, description: 'frames and sessions of this tenant alone' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 128,
+            description: 'frames, sessions and requests of this tenant alone',
+          }),
         ),
       }),
       headers: Closed({
@@ -59,7 +63,7 @@ export function streamRoutes({ version, control, sessions, timers, places }: San
           headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
           stream: (caller) =>
             new SandboxStream({
-              ...{ version, control, culpritsOf, timers, caller, place: taken, topics, tenant: query.tenant },
+              ...{ version, control, culpritsOf, timers, caller, requests, place: taken, topics, tenant: query.tenant },
               ...{ after: after === undefined ? undefined : placeOf(after) },
             }),
         };

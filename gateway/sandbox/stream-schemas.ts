@@ -5,6 +5,7 @@ import { Closed, Nullable, OneOf } from '../api/schema-kit.ts';
 import { EventView } from './event-schemas.ts';
 import { FaultView } from './fault-schemas.ts';
 import { NodeView } from './node-routes.ts';
+import { RequestLine } from './request-views.ts';
 
 const count = Type.Integer({ minimum: 0 });
 const LeftOut = Type.Optional(count);
@@ -56,6 +57,7 @@ export const StreamHello = Closed(
     processes: Type.Array(NodeView, { description: 'as `GET /v1/sandbox/nodes` lists them' }),
     faults: Type.Array(FaultView, { description: 'as `GET /v1/sandbox/faults` lists them' }),
     sessions: Type.Array(StreamSession, { description: 'the newest ones, oldest first' }),
+    requests: Type.Array(RequestLine, { description: 'the last ones that fit, oldest first' }),
     missing: Type.Array(Closed({ topic: Topic, why: Type.String({ description: 'in one line' }) }), {
       description: 'topics that this world cannot show',
     }),
@@ -96,9 +98,21 @@ export const StreamBatch = Closed(
     sessions: Type.Optional(Type.Array(StreamSession, { description: 'those that changed' })),
     processes: Type.Optional(Type.Array(NodeView, { description: 'all, when one changed' })),
     faults: Type.Optional(Type.Array(FaultView, { description: 'all, when one changed' })),
+    requests: Type.Optional(
+      Type.Array(RequestLine, {
+        description: 'of this gateway, oldest first; `GET /v1/sandbox/requests/:id` has the rest of the caller’s own',
+      }),
+    ),
     figures: Type.Optional(StreamFigures),
     left_out: Closed(
-      { frames: LeftOut, processes: LeftOut, faults: LeftOut, sessions: LeftOut, deliveries: LeftOut },
+      {
+        frames: LeftOut,
+        processes: LeftOut,
+        faults: LeftOut,
+        sessions: LeftOut,
+        deliveries: LeftOut,
+        requests: LeftOut,
+      },
       { description: 'events and sessions that did not fit, by topic' },
     ),
     lost,

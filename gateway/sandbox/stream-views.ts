@@ -48,15 +48,25 @@ function quantile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.ceil(sorted.length * share) - 1] ?? null;
 }
 
-/** The recording, and the position in it. */
-export function textOf({ beganMs, position }: StreamPosition): string {
-  return `${beganMs}-${position}`;
+/** How far a page has come. */
+export interface ReadTo {
+  /** undefined: the supervisor was not reached yet. */
+  readonly recording: StreamPosition | undefined;
+  /** The number of the next request of this gateway; undefined: not known. */
+  readonly requests?: number | undefined;
 }
 
-export const placePattern = '^[0-9]{1,15}(\\.[0-9]{1,9})?-(0|[1-9][0-9]{0,14})$';
+/** The recording, the position in it, and the next request. */
+export function textOf({ recording, requests = 0 }: ReadTo): string {
+  const { beganMs = 0, position = 0 } = recording ?? {};
+  return `${beganMs}-${position}-${requests}`;
+}
 
-/** Of that pattern. */
-export function placeOf(text: string): StreamPosition {
-  const [beganMs, position] = text.split('-').map(Number);
-  return { beganMs: beganMs ?? 0, position: position ?? 0 };
+const number = '(0|[1-9][0-9]{0,15})';
+export const placePattern = `^[0-9]{1,15}(\\.[0-9]{1,9})?-${number}(-${number})?$`;
+
+/** Of that pattern. An earlier version gave no request. */
+export function placeOf(text: string): ReadTo {
+  const [beganMs = 0, position = 0, requests] = text.split('-').map(Number);
+  return { recording: beganMs === 0 ? undefined : { beganMs, position }, requests };
 }

@@ -8,7 +8,7 @@ import Type from 'typebox';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { actorOf } from '../api/principal.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, Name, OneOf } from '../api/schema-kit.ts';
+import { Closed, Name, OneOf, secret } from '../api/schema-kit.ts';
 import { allScopes, type Scope, sandboxScopes } from '../api/scopes.ts';
 import { noSuch } from '../api/visibility.ts';
 import { notSupported, whoDid } from './control.ts';
@@ -36,7 +36,7 @@ const TokenBody = Closed({
 const IssuedToken = Closed(
   {
     id: Type.String({ description: 'as approvals and `approvers` of policies name it' }),
-    token: Type.String({ description: 'shown once' }),
+    token: Type.String({ ...secret, description: 'shown once' }),
     tenant: Type.String(),
     scopes: Type.Array(OneOf(sandboxScopes)),
   },
@@ -44,7 +44,12 @@ const IssuedToken = Closed(
 );
 
 const OwnerBody = Closed({
-  token: Type.String({ minLength: 1, maxLength: 512, description: 'an access token; it is written to no log' }),
+  token: Type.String({
+    ...secret,
+    minLength: 1,
+    maxLength: 512,
+    description: 'an access token; it is written to no log',
+  }),
 });
 
 const TokenOwner = Closed(

@@ -29,6 +29,7 @@ async function readBytes(request: ServeRequest): Promise<Uint8Array | undefined>
   const declared = length === undefined ? undefined : Number(length);
   if (declared !== undefined && declared > httpBodyBytesMax) throw tooLarge();
   const bytes = await request.body(httpBodyBytesMax);
+  if (request.entry !== undefined) request.entry.body = bytes;
   if (bytes.length > httpBodyBytesMax) throw tooLarge();
   if (declared !== undefined && declared !== bytes.length) {
     throw new ServiceError('invalidRequest', 'the body is not as long as Content-Length says');

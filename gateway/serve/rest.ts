@@ -43,7 +43,7 @@ export interface RestDeps extends Ports {
 }
 
 /** The principal of public routes: none. */
-const anonymous: Principal = Object.freeze({
+export const anonymous: Principal = Object.freeze({
   tenant: '',
   environment: 'sandbox',
   scopes: new Set<never>(),

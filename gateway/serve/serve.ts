@@ -5,6 +5,7 @@
 import type { Timers } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import { AccessEntry } from '../access-log/access-log.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { toServiceError } from '../api/failures.ts';
@@ -13,6 +14,7 @@ import { type RequestIds, requestIdHeader } from '../api/request-id.ts';
 import type { Route } from '../api/route.ts';
 import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
+import type { Inboxes } from '../sandbox/inboxes.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { CallServerDeps } from '../signing/keyed-calls.ts';
 import { type ConsoleFiles, consoleEndpoints } from './console.ts';
@@ -22,6 +24,7 @@ import { type DocumentOptions, documentEndpoints } from './documents.ts';
 import { endpointFinder } from './endpoints.ts';
 import { errorReply } from './errors.ts';
 import { healthEndpoint } from './health.ts';
+import { inboxEndpoint } from './inboxes.ts';
 import { type RestDeps, restEndpoints } from './rest.ts';
 import { signingEndpoints } from './signing.ts';
 
@@ -36,6 +39,10 @@ export interface ServeDeps extends CallServerDeps, DocumentOptions {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Names under which a sandbox answers, beside those of this machine and network; "*": any. */
   readonly allowedHosts?: readonly string[] | undefined;
+  /** In a sandbox alone. */
+  readonly inboxes?: Inboxes | undefined;
+  /** Says how receivers of a sandbox behave now. */
+  readonly control?: SandboxControl | undefined;
   /** Of the page at `/`, in a sandbox alone. */
   readonly consoleFiles?: ConsoleFiles | undefined;
   /** The wallet API; without it there is the signing API alone. */
@@ -63,6 +70,7 @@ export function makeServing(deps: ServeDeps): Serving {
     ...signingEndpoints(deps),
     ...(rest === undefined ? [] : restEndpoints(rest.routes, rest.deps)),
     ...(rest === undefined ? [] : documentEndpoints(rest.routes, deps)),
+    ...(isSandbox && deps.inboxes !== undefined ? [inboxEndpoint(deps.inboxes, deps.control, timers)] : []),
     ...(isSandbox && deps.consoleFiles !== undefined ? consoleEndpoints(deps.consoleFiles, deps.publicToken) : []),
   ]);
   const refuseForLoad: RefuseForLoad = (request) => {

@@ -1,6 +1,12 @@
 /** The answers of API faults, in every world: the affected requests, and the content of a refusal. */
 import type { ApiServerVerdict } from './vocabulary/engine-contract.ts';
 
+/**
+ * What performs faults before a gateway names them to it in this header: ids, separated by commas. A caller who sends it himself
+ * misleads his own page alone.
+ */
+export const faultsHeader = 'signmesh-faults';
+
 const always = /^\/v1\/(sandbox\/|health$)/;
 
 /** The sandbox API (`/v1/sandbox/…`) and health always pass, so that a client can remove a fault of every route. */

@@ -1,7 +1,7 @@
 /** What a page sees of a running sandbox, by topics: GET /v1/sandbox/stream. */
 import type { RunEvent } from './recording.ts';
 
-export const streamTopics = ['frames', 'processes', 'faults', 'sessions', 'deliveries', 'figures'] as const;
+export const streamTopics = ['frames', 'processes', 'faults', 'sessions', 'deliveries', 'figures', 'requests'] as const;
 export type StreamTopic = (typeof streamTopics)[number];
 
 export const topicOf: Readonly<Record<RunEvent['kind'], keyof LeftOut>> = {
@@ -43,7 +43,7 @@ export interface StreamPosition {
 }
 
 /** Events and sessions that did not fit. */
-export type LeftOut = Partial<Record<Exclude<StreamTopic, 'figures'>, number>>;
+export type LeftOut = Partial<Record<Exclude<StreamTopic, 'figures' | 'requests'>, number>>;
 
 /** What does not change while it runs. */
 export interface SandboxWorld {

@@ -1,6 +1,6 @@
 /** What the proxies before a gateway's doors share, and the embedded service with them: they perform faults of the doors. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { grpcRefusalOf, isUntouched } from '../faults/api-fault-answers.ts';
+import { faultsHeader, grpcRefusalOf, isUntouched } from '../faults/api-fault-answers.ts';
 import type { ApiServerRequest, ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
 
 export interface ApiProxyOptions {
@@ -40,6 +40,7 @@ export function performOnRpc(
     void refuse(stream, verdict);
     return false;
   }
+  if (verdict !== undefined && verdict.faults.length > 0) headers[faultsHeader] = verdict.faults.join();
   if (verdict !== undefined && !isUntouched(verdict)) holdAnswer(stream, verdict);
   return true;
 }

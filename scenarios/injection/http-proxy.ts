@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
+import { faultsHeader, isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
 import type { ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
 
@@ -56,7 +56,7 @@ export class HttpProxy {
       ? this.#options.evaluate({ door: 'http', method: asked.method ?? '', path })
       : untouched;
     if (verdict.fate === 'refused') return refuse(asked, answer, verdict);
-    const given = await this.#forward(asked, answer);
+    const given = await this.#forward(asked, answer, verdict.faults);
     await pauseFor(verdict.delayMs);
     if (verdict.fate === 'lost') {
       // All of the answer is here: the request has had its effect.
@@ -71,7 +71,7 @@ export class HttpProxy {
   }
 
   /** Resolves when the head of the answer is here. */
-  #forward(asked: IncomingMessage, answer: ServerResponse): Promise<IncomingMessage> {
+  #forward(asked: IncomingMessage, answer: ServerResponse, faults: readonly string[]): Promise<IncomingMessage> {
     const upstream = this.#options.upstream();
     if (upstream === undefined) return Promise.reject(new Error('the gateway does not listen yet'));
     return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ export class HttpProxy {
         agent: this.#agent,
         method: asked.method ?? 'GET',
         path: asked.url ?? '/',
-        headers: ofMessage(asked.rawHeaders),
+        headers: [...ofMessage(asked.rawHeaders), ...(faults.length === 0 ? [] : [faultsHeader, faults.join()])],
         setHost: false,
       });
       let isComplete = false;

@@ -96,6 +96,14 @@ export class RecordedSessions {
     else if (event.kind === 'state') this.#state(event, position);
   }
 
+  /** A frame of a session that is not kept. */
+  passOver(event: RunEvent): void {
+    if (event.kind !== 'frame') return;
+    this.#totals.frames += 1;
+    this.#totals.bytes += event.bytes;
+    if (event.session !== '') this.#dropped = true;
+  }
+
   find(tenant: string, session: string): Entry | undefined {
     const key = keyOf(tenant, session);
     return this.#newest.get(key) ?? this.#notable.get(key);
@@ -135,7 +143,7 @@ export class RecordedSessions {
       entry.positions.push(position);
       this.#bytes += frameBytes + frame.text.length;
     }
-    if (faults.length > 0 || entry.attempt > 1 || point === 'dkg_refused') this.#mark(key, entry);
+    if (isNotable(frame)) this.#mark(key, entry);
     if (this.#bytes > this.#limits.bytesMax) this.#makeRoom(key);
   }
 
@@ -212,7 +220,18 @@ export function seenSession(entry: Entry): SeenSession {
   return { ...seen, nodes: sorted, retained: kept.length === seen.frames ? 'all' : 'some' };
 }
 
-function keyOf(tenant: string, session: string): string {
+/** The session that an event makes notable. */
+export function notableKey(event: RunEvent, outcome: Outcome | undefined): string | undefined {
+  if (event.kind !== 'frame') return undefined;
+  if (outcome !== undefined && ended.get(outcome.state) === 'failed') return keyOf(event.tenant, outcome.session);
+  return event.session !== '' && isNotable(event) ? keyOf(event.tenant, event.session) : undefined;
+}
+
+function isNotable({ faults, attempt, point }: TranscriptFrame): boolean {
+  return faults.length > 0 || attempt > 1 || point === 'dkg_refused';
+}
+
+export function keyOf(tenant: string, session: string): string {
   return `${tenant}/${session}`;
 }
 

@@ -13,6 +13,8 @@ import { allOf, type RequestWatcher } from '../../gateway/access-log/access-log.
 import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { docsPage } from '../../gateway/http/docs-page.ts';
 import { sealStored } from '../../gateway/record-sealing.ts';
+import { Inboxes } from '../../gateway/sandbox/inboxes.ts';
+import { RequestLog } from '../../gateway/sandbox/request-log.ts';
 import type { Serve } from '../../gateway/serve/contract.ts';
 import { plainRequest } from '../../gateway/serve/plain-request.ts';
 import type { ReadyMadeKeys } from '../../gateway/signing/wallet-terms.ts';
@@ -150,6 +152,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }));
   const about = { world: 'embedded', clusters: each } as const;
   const control = new SandboxController({ injector, processes, snapshots: states, about });
+  const seen = new RequestLog(systemPorts.timers);
+  const inboxes = new Inboxes(systemPorts);
   let doors: ApiServers | undefined;
   const world = new CustodyWorld({
     ...{ time, randomOf, clusters, nodes, secrets, logOf, rateLimits },
@@ -177,6 +181,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       consoleFiles: options.consoleFiles,
       readyMadeKeys: readyMade,
       control: recorder?.control(control) ?? control,
+      ...{ requests: seen, inboxes },
       ...(recorder && { through: (calls) => recorder.calls(calls) }),
       acceptAnyTestToken: options.acceptAnyTestToken,
       ...(options.corsOrigins !== undefined && { corsOrigins: options.corsOrigins }),
@@ -226,13 +231,14 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     doors = await openApiServers({
       ...{ world, health, readyMadeKeys: readyMade, serve: recorder?.serve(faulty) ?? faulty },
       ...{ http: options.http, grpc: options.grpc, log: logOf('gateway') },
-      requests: allOf([options.requests, telemetry.isOn ? measureRequests(telemetry) : undefined]),
+      requests: allOf([options.requests, telemetry.isOn ? measureRequests(telemetry) : undefined, seen]),
     });
   } catch (error) {
     time.stop();
     throw error;
   }
   const { http: httpAddress, grpc: grpcAddress } = doors;
+  inboxes.reachedAt(httpAddress);
   return {
     ...{ world, httpAddress, grpcAddress },
     state: () => ({

@@ -3,7 +3,7 @@
  * and refusals. While no fault is armed, requests pass unchanged.
  */
 import type { Serve, ServeResponse } from '../../gateway/serve/contract.ts';
-import { isFaultyPath, isUntouched, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
+import { faultsHeader, isFaultyPath, isUntouched, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
 import type { ApiServerRequest, ApiServerVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 
 /** undefined: no fault is armed. */
@@ -23,6 +23,7 @@ export function faultyServe(serve: Serve, faults: ApiFaults, pause: (ms: number)
     const verdict = isFaultyPath(path) ? faults({ door: 'http', method: request.method, path }) : undefined;
     if (verdict === undefined || isUntouched(verdict)) return serve(request);
     const { fate, delayMs } = verdict;
+    request.headers[faultsHeader] = verdict.faults.join();
     if (fate === 'refused') {
       await pause(delayMs);
       const refusal = refusalOf(verdict, request.entry?.requestId ?? 'req_fault');

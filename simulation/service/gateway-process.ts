@@ -11,6 +11,8 @@ import { type RpcListener, type RpcRequest, serveRpc } from '../../gateway/grpc/
 import { LoadControl } from '../../gateway/limits/load-control.ts';
 import { type RateLimitConfig, RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { redisWalletPorts } from '../../gateway/redis-wallet-ports.ts';
+import type { Inboxes } from '../../gateway/sandbox/inboxes.ts';
+import type { RequestLog } from '../../gateway/sandbox/request-log.ts';
 import { sandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { Serve } from '../../gateway/serve/contract.ts';
 import { makeServe, type ServeDeps } from '../../gateway/serve/serve.ts';
@@ -40,6 +42,9 @@ export interface ServedGateway
     'version' | 'publicToken' | 'docsPage' | 'consoleFiles' | 'corsOrigins' | 'allowedHosts' | 'readyMadeKeys'
   > {
   readonly control: SandboxControl;
+  /** Of its servers. */
+  readonly requests: RequestLog;
+  readonly inboxes: Inboxes;
   /** An interceptor of its clients' calls to the coordinator. */
   readonly through?: (calls: Calls) => Calls;
   readonly acceptAnyTestToken: boolean;
@@ -140,6 +145,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
       ...(environment === 'sandbox' && {
         sandbox: {
           ...{ version: served?.version ?? version, control: served?.control },
+          ...{ requests: served?.requests, inboxes: served?.inboxes },
           ...{ sessions: sandboxSessions({ calls }), tokens },
         },
       }),

@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock, Timers } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
 import { systemClock, systemPorts, systemRandom, systemTimers } from '../../core/actors/live/ports.ts';
-import { logRequests } from '../../gateway/access-log/access-log.ts';
+import { allOf, logRequests } from '../../gateway/access-log/access-log.ts';
 import { RequestIds } from '../../gateway/api/request-id.ts';
 import { allScopes, type Scope } from '../../gateway/api/scopes.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
@@ -24,6 +24,8 @@ import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
 import type { ApiServerTls } from '../../gateway/http/server-tls.ts';
 import { LoadControl, type LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import { Inboxes } from '../../gateway/sandbox/inboxes.ts';
+import { RequestLog } from '../../gateway/sandbox/request-log.ts';
 import type { Serve } from '../../gateway/serve/contract.ts';
 import { makeServe } from '../../gateway/serve/serve.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
@@ -33,6 +35,7 @@ import type { WalletStore } from '../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
 import { collectLog, type LogLine } from './log.ts';
 import { nowhere, unheededOrders } from './orders.ts';
@@ -119,6 +122,9 @@ export interface GatewayParts {
   readonly admission: Admission;
   readonly log: Log;
   readonly clock: Clock;
+  /** As a sandbox keeps them. */
+  readonly seen: RequestLog;
+  readonly inboxes: Inboxes;
 }
 
 export interface GatewayOptions {
@@ -137,6 +143,8 @@ export interface GatewayOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   readonly consoleFiles?: HttpDeps['consoleFiles'];
   readonly publicToken?: string;
+  /** Says how receivers behave. */
+  readonly control?: SandboxControl;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: TestClock;
@@ -187,14 +195,16 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const { timers = systemTimers } = options;
   const load = options.load && new LoadControl({ timers, limits: options.load });
   const admission = new Admission(new Authenticator(identity), limits, timers, load);
-  const rest = options.rest?.({ room, environment, admission, log, clock: time });
+  const seen = new RequestLog(systemTimers);
+  const inboxes = new Inboxes(systemPorts);
+  const rest = options.rest?.({ room, environment, admission, log, clock: time, seen, inboxes });
   const wallets = options.wallets ?? rest?.wallets;
   const common = {
     admission,
     timers: systemTimers,
     requestIds: new RequestIds(systemPorts),
     log,
-    requests: logRequests(accessLog),
+    requests: allOf([logRequests(accessLog), seen]),
   };
   const bounds = {
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
@@ -214,6 +224,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     allowedHosts,
     environment,
     consoleFiles: options.consoleFiles,
+    ...{ inboxes, control: options.control },
     version: '0.0.0-test',
     ...(options.publicToken !== undefined && { publicToken: options.publicToken }),
     ...(rest !== undefined && { rest }),

@@ -9,8 +9,9 @@ import type { RestDeps } from '../../gateway/serve/rest.ts';
 import type { SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
-import { type GatewayOptions, openGateway, type TestGateway } from './gateway.ts';
+import { type GatewayOptions, type GatewayParts, openGateway, type TestGateway } from './gateway.ts';
 
 /** Reversible and bound to what it is about; the envelope has tests of its own. */
 export const testSeal: RestDeps['seal'] = {
@@ -28,7 +29,10 @@ export interface RestApp extends TestGateway {
 
 export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
   /** `room`: the gateway's way to sessions. */
-  readonly routes: readonly Route[] | ((room: SigningRoom) => readonly Route[]);
+  readonly routes:
+    | readonly Route[]
+    | ((room: SigningRoom, sandbox: Pick<GatewayParts, 'seen' | 'inboxes'>) => readonly Route[]);
+  readonly control?: SandboxControl;
   readonly store: TenantStore;
   readonly environment?: ClusterEnvironment;
   readonly limits?: RateLimits;
@@ -40,16 +44,27 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, consoleFiles, ...deps } = options;
+  const {
+    routes,
+    environment = 'sandbox',
+    limits,
+    load,
+    requestTimeoutMs,
+    link,
+    control,
+    consoleFiles,
+    ...deps
+  } = options;
   const gateway = await openGateway({
     environment,
     ...(limits !== undefined && { limits }),
     ...(load !== undefined && { load }),
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(link !== undefined && { link }),
+    ...(control !== undefined && { control }),
     consoleFiles,
-    rest: ({ room, admission, log }) => ({
-      routes: typeof routes === 'function' ? routes(room) : routes,
+    rest: ({ room, admission, log, ...sandbox }) => ({
+      routes: typeof routes === 'function' ? routes(room, sandbox) : routes,
       deps: {
         seal: testSeal,
         hashKey: new Uint8Array(32).fill(3),

@@ -276,7 +276,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     environment,
     tokens,
     clock,
-    rest: ({ admission, log, clock: time }) => {
+    rest: ({ admission, log, clock: time, seen }) => {
       const ports = liveWalletPorts({
         redis,
         credentialKeysDir: join(folder, 'keys'),
@@ -293,7 +293,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
           config,
           admission,
           checkResponses: true,
-          ...(environment === 'sandbox' && { sandbox }),
+          ...(environment === 'sandbox' && { sandbox: { ...sandbox, requests: seen } }),
         },
       );
       return { routes: built.routes, deps: built.deps, wallets: built.store };

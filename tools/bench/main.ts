@@ -37,6 +37,7 @@ import { type BareRates, bareRates } from './reference/bare.ts';
 import { bullmqRate } from './reference/bullmq.ts';
 import { cryptographyRates, frostRate } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
+import { recorderRates } from './reference/recorder.ts';
 import { webSocketRates } from './reference/websocket.ts';
 import { environment, loadAverages } from './report/environment.ts';
 import {
@@ -417,5 +418,7 @@ async function measureReferences(options: BenchOptions, say: (line: string) => v
   say('bench: the cryptography alone …');
   const cryptography = cryptographyRates(referenceMs);
   say('bench: @noble/curves …');
-  return { webSocket, cryptography, noble: nobleRates(referenceMs) };
+  const noble = nobleRates(referenceMs);
+  say('bench: the recording of frames …');
+  return { webSocket, cryptography, noble, recorder: recorderRates(referenceMs) };
 }

@@ -42,6 +42,8 @@ export function sandboxApiPage(page: string): string {
       ['fields of a batch', answerTable(StreamBatch)],
       ['fields of a seen session', answerTable(itemsOf(StreamHello, 'sessions'))],
       ['fields of figures', answerTable(StreamFigures)],
+      ['fields of a request', answerTable(answerOf('getSandboxRequest', 200))],
+      ['fields of an inbox', answerTable(answerOf('getSandboxInbox', 200))],
       ['fields of a new token', requestTable(bodyOf('issueSandboxToken'))],
       ['fields of a token', answerTable(answerOf('issueSandboxToken', 201))],
       ['fields of a receiver', answerTable(answerOf('getSandboxReceiver', 200))],

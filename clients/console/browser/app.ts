@@ -13,6 +13,8 @@ import { makePassing } from './passing.ts';
 import { pictureOf } from './picture.ts';
 import { firstPlace, fragmentOf, placeOf } from './place.ts';
 import { render } from './preact.mjs';
+import { requestReads } from './request-reads.ts';
+import { requestsPanel } from './requests-panel.ts';
 import { sessionEvents } from './session-events.ts';
 import { sessionReads } from './session-reads.ts';
 import type { SessionViews } from './session-view.ts';
@@ -65,6 +67,7 @@ export function startConsole(page: ConsoleBrowser): void {
     },
   );
   let reads = sessionReads(tenants.clientOf, store, changed);
+  let requests = requestReads(tenants, store, changed);
   const go: ConsoleContext['go'] = (to) => {
     const before = place;
     place = to.panel === undefined || to.panel === place.panel ? { ...place, ...to } : { ...firstPlace, ...to };
@@ -96,6 +99,21 @@ export function startConsole(page: ConsoleBrowser): void {
     const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}` } });
     if (!response.ok) throw new Error(`${path.split('?')[0]} answers ${response.status}`);
     return (await response.json()) as T;
+  };
+  const resend: ConsoleContext['resend'] = async ({ method, path, body, headers = {} }) => {
+    const response = await page.fetch(path, {
+      method,
+      headers: {
+        authorization: `Bearer ${tenants.acting?.token ?? token}`,
+        ...headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = response.headers.get('content-type')?.startsWith('application/json') ? await response.text() : '';
+    const { error } = (text === '' ? {} : JSON.parse(text)) as { readonly error?: { readonly message: string } };
+    if (!response.ok) throw new Error(`${response.status}: ${error?.message ?? response.statusText}`);
+    return `answered ${response.status}`;
   };
   /** null: no token of its tenant is held, or it has expired. */
   const readSession = async (id: string) => {
@@ -182,6 +200,7 @@ export function startConsole(page: ConsoleBrowser): void {
   };
   const panelOf = (context: ConsoleContext): Node => {
     if (store.hello === undefined) return null;
+    if (place.panel === 'requests') return requestsPanel(context, requests);
     if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
     if (place.panel === 'wallets') return walletsPanel(context, walletsOf());
     if (place.panel === 'time') return timePanel(context);
@@ -193,6 +212,7 @@ export function startConsole(page: ConsoleBrowser): void {
     sessionStorage.setItem(tokenEntry, token);
     store.reads.clear();
     reads = sessionReads(tenants.clientOf, store, changed);
+    requests = requestReads(tenants, store, changed);
     connect();
     changed();
   };
@@ -206,7 +226,7 @@ export function startConsole(page: ConsoleBrowser): void {
     }
     const context: ConsoleContext = {
       ...{ page, store, client, tenants, place, words, made },
-      ...{ go, perform, changed, announce },
+      ...{ go, perform, resend, changed, announce },
     };
     const { connection } = store;
     const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);

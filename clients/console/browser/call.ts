@@ -10,6 +10,7 @@ export interface Request {
   /** With its parameters, encoded. */
   readonly path: string;
   readonly body?: object | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Call {
@@ -48,10 +49,11 @@ export function requestOf(
 }
 
 /** Lines for a POSIX shell. */
-export function curlOf({ method, path, body }: Request, origin: string): string {
+export function curlOf({ method, path, body, headers = {} }: Request, origin: string): string {
   return [
     `curl -sS${method === 'GET' ? '' : ` -X ${method}`} ${quoted(origin + path)}`,
     '-H "Authorization: Bearer $SIGNMESH_TOKEN"',
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(asciiJson(body))}`]),
   ].join(' \\\n  ');
 }

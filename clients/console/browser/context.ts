@@ -1,6 +1,6 @@
 /** What every panel of the page is given: what is known, where the reader is, and how to act. */
 import type { Client } from '../../client/index.ts';
-import type { Call } from './call.ts';
+import type { Call, Request } from './call.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import type { FaultSchema } from './fault-form.ts';
 import type { ConsolePlace } from './place.ts';
@@ -45,6 +45,8 @@ export interface ConsoleContext {
   go(to: Partial<ConsolePlace>): void;
   /** Shows the call and its outcome. `send`: performs it; the text that it resolves with is shown. Never rejects. */
   perform(call: Call, send: () => Promise<unknown>): Promise<boolean>;
+  /** Performs a request as it stands; resolves with its status in words. */
+  resend(request: Request): Promise<string>;
   /** Draws the page again, soon. */
   changed(): void;
   announce(words: string): void;

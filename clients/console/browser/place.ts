@@ -1,11 +1,11 @@
 /** Where the reader is, in the address's fragment: `#/ceremonies/sig_1`, `#/cluster?process=node/2`. No token is ever in it. */
 
-export const panels = ['cluster', 'ceremonies', 'faults', 'wallets', 'time', 'tenants'] as const;
+export const panels = ['cluster', 'ceremonies', 'requests', 'faults', 'wallets', 'time', 'tenants'] as const;
 export type Panel = (typeof panels)[number];
 
 export interface ConsolePlace {
   readonly panel: Panel;
-  /** Of the panel: the open session, the chosen process, the chosen kind of fault; empty: none. */
+  /** Of the panel: the open session, the chosen process, a request, the chosen kind of fault; empty: none. */
   readonly chosen: string;
   /** What the list is searched for. */
   readonly words: string;

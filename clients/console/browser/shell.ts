@@ -11,6 +11,7 @@ import { button, h, type Node } from './ui.ts';
 export const panelNames: Readonly<Record<Panel, string>> = {
   cluster: 'Cluster',
   ceremonies: 'Ceremonies',
+  requests: 'Requests',
   faults: 'Faults',
   wallets: 'Wallets',
   time: 'Time and state',

@@ -4,6 +4,7 @@ import type {
   SandboxFault,
   SandboxFigures,
   SandboxNode,
+  SandboxRequestLine,
   SandboxSession,
   SandboxStreamBatch,
   SandboxStreamHello,
@@ -32,6 +33,8 @@ export interface ConsoleStore {
   readonly sessions: ReadonlyMap<string, SandboxStreamSession>;
   /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: it has expired. */
   readonly reads: Map<string, SandboxSession | null>;
+  /** Of the gateway that serves this page, the newest last. */
+  readonly requests: readonly SandboxRequestLine[];
   readonly figures: SandboxFigures | undefined;
   /** Of the last second in which a ceremony was completed, in milliseconds. */
   readonly latency: { readonly p50: number; readonly p99: number } | undefined;
@@ -50,6 +53,7 @@ export interface ConsoleStore {
   /** Where the stream continues; undefined: from now on. */
   readonly next: string | undefined;
   greet(hello: SandboxStreamHello): void;
+  addRequests(more: readonly SandboxRequestLine[]): void;
   /** Gives the events with their positions. */
   take(batch: SandboxStreamBatch): readonly SeenEvent[];
   /** The present time of the recording's clock. */
@@ -57,6 +61,8 @@ export interface ConsoleStore {
 }
 
 const sessionsMax = 2_000;
+/** As many as a gateway keeps of each of a few tenants. */
+const requestsMax = 3_000;
 const ratesMax = 60;
 
 export function keyOf({ tenant, session }: Pick<SandboxStreamSession, 'tenant' | 'session'>): string {
@@ -70,6 +76,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
   let faults: readonly SandboxFault[] = [];
   const sessions = new Map<string, SandboxStreamSession>();
   const reads = new Map<string, SandboxSession | null>();
+  let requests: readonly SandboxRequestLine[] = [];
   let figures: SandboxFigures | undefined;
   let latency: ConsoleStore['latency'];
   let nodesSeenMs = 0;
@@ -85,6 +92,12 @@ export function makeStore(clockMs: () => number): ConsoleStore {
       sessions.delete(key);
       reads.delete(key);
     }
+  };
+  const addRequests = (more: readonly SandboxRequestLine[]) => {
+    if (more.length === 0) return;
+    const known = new Set(requests.map(({ id }) => id));
+    const all = [...requests, ...more.filter(({ id }) => !known.has(id))];
+    requests = all.sort((one, other) => Number(one.id) - Number(other.id)).slice(-requestsMax);
   };
   const seeTime = (ms: number) => {
     if (ms >= newest.ms) newest = { ms, seenMs: clockMs() };
@@ -106,6 +119,9 @@ export function makeStore(clockMs: () => number): ConsoleStore {
     },
     sessions,
     reads,
+    get requests() {
+      return requests;
+    },
     get figures() {
       return figures;
     },
@@ -143,6 +159,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
       nodesSeenMs = clockMs();
       faults = message.faults;
       addSessions(message.sessions);
+      addRequests(message.requests);
       if (message.began_at !== null) seeTime(Date.now() - Date.parse(message.began_at));
       if (message.lost) store.lost = true;
       seePlace(message.next);
@@ -152,6 +169,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
       nodes = batch.processes ?? nodes;
       faults = batch.faults ?? faults;
       addSessions(batch.sessions ?? []);
+      addRequests(batch.requests ?? []);
       if (batch.figures !== undefined) {
         figures = batch.figures;
         const { p50_ms: p50, p99_ms: p99 } = figures;
@@ -165,6 +183,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
       if (last !== undefined) seeTime(last.at_ms);
       return batch.events.map((event, index) => ({ event, position: batch.positions[index] ?? -1 }));
     },
+    addRequests,
     nowMs: () => newest.ms + (clockMs() - newest.seenMs),
   };
   return store;

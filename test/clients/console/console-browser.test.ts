@@ -12,6 +12,7 @@ import { cluster } from '../../../clients/testing/index.ts';
 import { systemRandom, systemTimers } from '../../../core/actors/live/ports.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
+import type { SandboxDeps } from '../../../gateway/sandbox/deps.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
 import type { TenantStore } from '../../../wallets/store/contract.ts';
@@ -272,6 +273,41 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await page.locator('.session-head .chip.completed').waitFor();
     });
 
+    test('shows each request, why it was refused, and sends one again', async () => {
+      const page = await open(`${url()}#/requests`);
+      await isLive(page);
+      const bad = await running.call('POST', '/v1/wallets', { network: 'ethereum', nmae: '<b>bold</b>' });
+      expect(bad.status).toBe(400);
+      const refused = page.locator('[data-request]', { hasText: 'invalid_request' }).first();
+      await refused.locator('.chip.failed', { hasText: '400' }).waitFor();
+      await refused.getByRole('button').press('Enter');
+      await page.locator('#why', { hasText: 'Refused with invalid_request' }).waitFor();
+      expect(await hash(page)).toMatch(/^#\/requests\/\d+$/);
+      await page.locator('section[aria-label=Body] pre', { hasText: '(unknown field)' }).waitFor();
+      await page.locator('section[aria-label=Answer] pre', { hasText: '"issue": "unknown_field"' }).waitFor();
+
+      const hook = { url: 'https://example.com/hook?key=hidden', events: ['*'] };
+      const made = await running.must(201, 'POST', '/v1/webhooks', hook);
+      await page.getByRole('button', { name: '← Requests' }).click();
+      await page.locator('[data-request]', { hasText: 'POST /v1/webhooks' }).first().getByRole('button').click();
+      const answer = page.locator('section[aria-label=Answer] pre');
+      await answer.filter({ hasText: '"secret": "(secret)"' }).waitFor();
+      await page.getByText('url: the page does not know the value.').waitFor();
+      const content = await page.content();
+      expect([String(made.secret), 'key=hidden'].filter((text) => content.includes(text))).toEqual([]);
+
+      await running.must(200, 'GET', '/v1/wallets?limit=3');
+      await page.getByRole('button', { name: '← Requests' }).click();
+      await page.locator('#request-words').fill('get /v1/wallets');
+      const reads = page.locator('[data-request]');
+      await reads.getByRole('button').click();
+      await page.locator('pre', { hasText: `curl -sS '${url()}v1/wallets?limit=3'` }).waitFor();
+      await page.getByRole('button', { name: 'Send again' }).click();
+      await page.locator('.last-call.good', { hasText: 'answered 200' }).waitFor();
+      await page.getByRole('button', { name: '← Requests' }).click();
+      await until(async () => (await reads.count()) === 2, 'the request that was sent again');
+    });
+
     test('a connection that breaks is said, and read on', async () => {
       const page = await open(url());
       await isLive(page);
@@ -305,6 +341,9 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await look('#/cluster/node%2F2', '.inspector');
       await look('#/ceremonies', '.chip.completed');
       await look('#/ceremonies/sandbox-secp256k1', '.canvas[data-first="0"]');
+      await look('#/requests', '[data-request]');
+      await page.locator('[data-request] button').first().click();
+      await look(await hash(page), 'section[aria-label=Answer]');
       await look('#/faults', 'form select');
       await look('#/tenants', '#other-token');
       await look('#/time', '#offset');
@@ -324,9 +363,17 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       const page = await open(`${url()}#/ceremonies/${encodeURIComponent(nasty)}?q=${encodeURIComponent(nasty)}`);
       await isLive(page);
       await page.getByRole('heading', { name: '<img' }).waitFor();
-      for (const panel of ['Faults', 'Cluster', 'Ceremonies', 'Tenants', 'Time and state', 'Wallets']) {
+      for (const panel of ['Faults', 'Cluster', 'Ceremonies', 'Requests', 'Tenants', 'Time and state', 'Wallets']) {
         await go(page, panel);
         await page.locator('.panel').first().waitFor();
+        if (panel === 'Requests') {
+          await page
+            .locator('[data-request]', { hasText: 'POST /v1/signing/initiate' })
+            .first()
+            .getByRole('button')
+            .click();
+          await page.locator('section[aria-label=Body]', { hasText: '<img src=x' }).waitFor();
+        }
         if (panel === 'Faults') await page.locator('[data-fault=nasty]', { hasText: '<img src=x' }).waitFor();
         expect(await page.locator('img, b').count()).toBe(0);
         const shown = (await page.evaluate('document.body.innerText')) as string;
@@ -391,6 +438,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
         sandboxRoutes({
           ...{ version: '0.0.0-test', control: undefined, sessions, timers: systemTimers, places },
           ownerOf: async () => new ServiceError('unavailable', 'not here'),
+          ...{ webhooks: {} as SandboxDeps['webhooks'], routes: () => [] },
         }),
     });
     try {
@@ -433,6 +481,16 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
         async () => Number.parseInt((await page.locator('.flow h3').textContent()) ?? '', 10) > 20,
         'its frames',
       );
+      // The page's own calls passed the gateway.
+      await go(page, 'Requests');
+      await page.locator('[data-request]', { hasText: 'POST /v1/signing/share' }).first().getByRole('button').click();
+      await page.locator('section[aria-label=Answer] pre', { hasText: 'BACKEND_COMPLETED' }).waitFor();
+      await page
+        .getByRole('button', { name: key })
+        .or(page.getByRole('button', { name: /^sig_/ }))
+        .first()
+        .click();
+      await page.waitForSelector('.canvas[data-first="0"]');
     } finally {
       await shared.stop();
     }

@@ -1,7 +1,12 @@
 /** What the console knows from the stream, how it reads on, and what it says of a connection that breaks. */
 
 import { afterEach, describe, expect, test } from 'vitest';
-import type { SandboxStreamBatch, SandboxStreamHello, SandboxStreamSession } from '../../../clients/client/index.ts';
+import type {
+  SandboxRequestLine,
+  SandboxStreamBatch,
+  SandboxStreamHello,
+  SandboxStreamSession,
+} from '../../../clients/client/index.ts';
 import { type Connection, makeStore } from '../../../clients/console/browser/store.ts';
 import { followStream } from '../../../clients/console/browser/stream.ts';
 import { until } from '../../support/until.ts';
@@ -23,7 +28,7 @@ const hello = (next: string, more: Partial<SandboxStreamHello> = {}): SandboxStr
     faults: [],
     sessions: [],
   },
-  ...{ missing: [], lost: false, next },
+  ...{ requests: [], missing: [], lost: false, next },
   ...more,
 });
 const batch = (next: string, more: Partial<SandboxStreamBatch> = {}): SandboxStreamBatch => ({
@@ -32,6 +37,17 @@ const batch = (next: string, more: Partial<SandboxStreamBatch> = {}): SandboxStr
 });
 
 describe('the store', () => {
+  test('holds each request once, in order, the last ones alone', () => {
+    const store = makeStore(() => 0);
+    const lines = (...ids: readonly number[]) => ids.map((id) => ({ id: String(id) }) as SandboxRequestLine);
+    store.greet(hello('1', { requests: lines(8, 9) }));
+    store.take(batch('2', { requests: lines(10) }));
+    store.addRequests(lines(10, 9, 7));
+    expect(store.requests.map(({ id }) => id)).toEqual(['7', '8', '9', '10']);
+    store.take(batch('3', { requests: lines(...Array.from({ length: 5_000 }, (_, index) => index + 11)) }));
+    expect([store.requests.length, store.requests.at(-1)?.id]).toEqual([3_000, '5010']);
+  });
+
   test('holds the newest of everything', () => {
     const store = makeStore(() => 0);
     store.greet(hello('5', { sessions: [session('a')] }));

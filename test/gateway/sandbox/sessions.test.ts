@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemTimers } from '../../../core/actors/live/ports.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import type { SandboxDeps } from '../../../gateway/sandbox/deps.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
@@ -35,6 +36,8 @@ beforeEach(async () => {
       sandboxRoutes({
         ...{ version: '0.0.0-test', control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers },
         places: new StreamPlaces(),
+        routes: () => [],
+        webhooks: {} as SandboxDeps['webhooks'],
         ownerOf: async () => new ServiceError('notFound', 'no such token'),
       }),
   });

@@ -1,7 +1,10 @@
 /** GET /v1/sandbox/stream: hello and batches, its pace, slow readers, a supervisor that is away, and its places. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemPorts } from '../../../core/actors/live/ports.ts';
+import { AccessEntry } from '../../../gateway/access-log/access-log.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { compileSchema } from '../../../gateway/api/validate.ts';
+import { RequestLog } from '../../../gateway/sandbox/request-log.ts';
 import { SandboxStream, type SandboxStreamOptions } from '../../../gateway/sandbox/sandbox-stream.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
 import {
@@ -42,7 +45,7 @@ function pageOn(control: FakeControl | undefined, more: Partial<SandboxStreamOpt
         place: new StreamPlaces().take(),
         topics: streamTopics,
       },
-      ...{ tenant: undefined, after: undefined, culpritsOf: async () => [2] },
+      ...{ tenant: undefined, after: undefined, requests: undefined, culpritsOf: async () => [2] },
       caller: {
         stillAdmitted: async () => true,
         cut: () => {
@@ -96,6 +99,47 @@ describe('a stream of the sandbox', () => {
     expect(figures).toMatchObject({ processes: [{ resident_bytes: 1_000_000, cpu: 0 }] });
   });
 
+  it('brings requests at once, errors first where not all fit, and goes on without a supervisor', async () => {
+    const control = new FakeControl();
+    const requests = new RequestLog(systemPorts.timers);
+    const add = (id: string, error?: ServiceError) => {
+      const entry = new AccessEntry(id, systemPorts.timers.elapsedMs());
+      entry.principal = { tenant: 'tn_a' } as AccessEntry['principal'];
+      entry.error = error;
+      requests.ended(entry, {
+        door: 'http',
+        method: 'GET',
+        route: '/v1/x',
+        endedMs: 0,
+        aborted: false,
+        isProbe: false,
+      });
+    };
+    add('before');
+    // No other news for as long as the test runs.
+    const page = pageOn(control, { requests, topics: ['requests', 'frames'], times: { heartbeatMs: 600_000 } });
+    expect((await page.next()).requests).toMatchObject([{ request_id: 'before', tenant: 'tn_a', route: '/v1/x' }]);
+    const later = page.next();
+    add('after');
+    const { requests: one, next } = await later;
+    expect(one).toMatchObject([{ request_id: 'after' }]);
+    const flood = page.next(({ left_out: left }) => (left?.requests ?? 0) > 0);
+    add('failed', new ServiceError('notFound', 'no'));
+    for (let count = 0; count < 900; count += 1) add(`many-${count}`);
+    const { requests: fit, left_out: left } = await flood;
+    expect(fit!.map(({ request_id: id }) => id)).toContain('failed');
+    expect(fit!.at(-1)).toMatchObject({ request_id: 'many-899' });
+    expect(fit!.length + left.requests!).toBe(901);
+    const again = pageOn(control, { requests, after: placeOf(next), topics: ['requests'] });
+    expect((await again.next()).lost).toBe(false);
+
+    const alone = pageOn(undefined, { requests, topics: ['requests', 'frames'], times: { awayMs: 5 } });
+    expect((await alone.next()).missing).toMatchObject([{ topic: 'frames' }]);
+    const seen = alone.next();
+    add('while it is away');
+    expect((await seen).requests).toMatchObject([{ request_id: 'while it is away' }]);
+  });
+
   it('continues after a position, and says when something between is gone', async () => {
     const control = new FakeControl();
     const page = pageOn(control);
@@ -147,7 +191,7 @@ describe('a stream of the sandbox', () => {
     const page = pageOn(control, { times: { awayMs: 5 } });
     const away = await page.next();
     expect(away).toMatchObject({ began_at: null, processes: [] });
-    expect(away.missing.map(({ topic }) => topic)).toEqual(streamTopics);
+    expect(away.missing.map(({ topic }) => topic)).toEqual(streamTopics.filter((topic) => topic !== 'requests'));
     expect(away.missing[0]?.why).toContain('SIGNMESH_FAULTS=off');
     const back = await page.next();
     expect(back.processes).toHaveLength(7);

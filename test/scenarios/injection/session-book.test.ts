@@ -1,5 +1,6 @@
 /** Frames by session: the newest whole, those that matter for longer, within a size; and what an answer says of its session. */
 import { create } from '@bufbuild/protobuf';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DiagnosticReceiptSchema, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { encodeFrame, type WireBody } from '../../../proto/wire.ts';
@@ -37,6 +38,35 @@ describe('frames of sessions', () => {
     expect(recording.ofSession('t', 'again')).toMatchObject({ positions: [1, 2], lost: false });
     expect(recording.ofSession('t', 'plain-0')).toMatchObject({ events: [], lost: true });
     expect(recording.ofSession('another', 'again').events).toEqual([]);
+  });
+
+  test('are the same of those that matter, asked for at any time or only at the end', () => {
+    const step = fc.record({
+      session: fc.integer({ min: 0, max: 400 }),
+      faulty: fc.integer({ min: 0, max: 60 }),
+      isRead: fc.integer({ min: 0, max: 40 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 100, maxLength: 400 }), (steps) => {
+        const [asked, unasked] = [new Recording(100), new Recording(100)];
+        for (const { session, faulty, isRead } of steps) {
+          // Sessions come and go: each for a while.
+          const one = frame(`s_${session}`, faulty === 0 ? { faults: ['flt_1'] } : {});
+          asked.add(one);
+          unasked.add(one);
+          if (isRead === 0) expect(asked.sessions.totals(0).frames).toBe(asked.end);
+        }
+        const notable = (recording: Recording) =>
+          [...recording.sessions.all()].filter(({ isNotable }) => isNotable).map(({ session }) => session);
+        expect(notable(unasked).sort()).toEqual(notable(asked).sort());
+        expect(unasked.sessions.totals(0).frames).toBe(steps.length);
+        const newest = steps.at(-1)!.session;
+        expect(unasked.ofSession('t', `s_${newest}`).events.at(-1)).toEqual(
+          asked.ofSession('t', `s_${newest}`).events.at(-1),
+        );
+      }),
+      { numRuns: 50 },
+    );
   });
 
   test('stay of so many that matter, the oldest goes first', () => {

@@ -13,6 +13,7 @@ import type { BareRates } from '../reference/bare.ts';
 import type { BullmqRate } from '../reference/bullmq.ts';
 import type { CryptographyRates } from '../reference/cryptography.ts';
 import type { NobleRates } from '../reference/noble.ts';
+import type { RecorderRates } from '../reference/recorder.ts';
 import type { Rate } from '../reference/repeat.ts';
 import type { SimulationRate } from '../simulation/rates.ts';
 import type { TransferRates } from '../simulation/transfers.ts';
@@ -68,6 +69,7 @@ export interface References {
   readonly noble: readonly NobleRates[];
   readonly cryptography: CryptographyRates;
   readonly webSocket: readonly LoadResult[];
+  readonly recorder: RecorderRates;
 }
 
 export interface Target {

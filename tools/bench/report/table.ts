@@ -2,6 +2,7 @@
 import { checkLines, grid } from '../../../clients/load/report/text.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { ReconRate } from '../recon/rates.ts';
+import type { Rate } from '../reference/repeat.ts';
 import { median } from '../start/starts.ts';
 import type { Phase, Results } from './results.ts';
 
@@ -113,7 +114,7 @@ function floorLines({ ecdsa, frost }: NonNullable<Results['floor']>): string[] {
   return lines;
 }
 
-function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results['references']>): string[] {
+function referenceLines({ noble, cryptography, webSocket, recorder }: NonNullable<Results['references']>): string[] {
   const { mockEcdsa, frostEd25519, dkg } = cryptography;
   return [
     '',
@@ -136,7 +137,13 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
       ['bare WebSocket round trips', ...loadHeads],
       webSocket.map((result) => ['', ...loadCells(result)]),
     ),
+    '',
+    `The recording of a signature’s frames: ${micros(recorder.alone)} µs of CPU while no page looks, ${micros(recorder.withPage)} µs while one reads sessions`,
   ];
+}
+
+function micros({ cpuMs }: Rate): string {
+  return fixed(cpuMs * 1_000);
 }
 
 /** Medians over the runs, and in brackets the slowest and the fastest. */

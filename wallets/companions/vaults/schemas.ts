@@ -15,6 +15,7 @@ import {
   OneOf,
   PathId,
   pageQuery,
+  secret,
   Timestamp,
 } from '../../../gateway/api/schema-kit.ts';
 import { ApprovalModeSchema, KeystoreTypeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -151,7 +152,9 @@ export const SignBody = Closed(
     derivation_path: Type.Optional(
       Type.String({ maxLength: derivationPathCharsMax, description: 'BIP-32, e.g. `m/0/7`; none by default' }),
     ),
-    human_approval_witness: Type.Optional(Base64Text(opaqueBytesMax, 'for a signature that needs a human’s approval')),
+    human_approval_witness: Type.Optional(
+      Base64Text(opaqueBytesMax, 'for a signature that needs a human’s approval', secret),
+    ),
   },
   { title: 'SignMessage' },
 );

@@ -10,6 +10,7 @@ import {
   OneOf,
   PathId,
   pageQuery,
+  secret,
   Timestamp,
 } from '../../../gateway/api/schema-kit.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
@@ -29,6 +30,8 @@ const CredentialsBody = Type.Record(
   Type.String({ pattern: '^[\\s\\S]{1,100}$' }),
   Type.String({ maxLength: credentialCharsMax }),
   {
+    ...secret,
+    writeOnly: true,
     maxProperties: 50,
     additionalProperties: false,
     description:

@@ -1,6 +1,6 @@
 /** What other modules use of webhooks. */
 export { findWebhook } from './find.ts';
 export { aboutSecret, type WebhookRecord, type WebhookStatus, webhookType } from './record.ts';
-export { webhookRoutes } from './routes.ts';
+export { registerWebhook, removeWebhook, webhookRoutes } from './routes.ts';
 export { urlOf } from './urls.ts';
 export { EventList, WebhookSettings, webhookView } from './view.ts';

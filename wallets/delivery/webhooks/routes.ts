@@ -51,7 +51,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       body: Closed({ url: UrlText, events: EventList, description: Type.Optional(Description) }),
       responses: { 201: { description: 'The webhook, with its secret', schema: NewWebhook } },
       errors: [409],
-      handle: (context, { body }) => register(context, body, deps),
+      handle: (context, { body }) => registerWebhook(context, body, deps),
     }),
     route({
       method: 'GET',
@@ -165,16 +165,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       params,
       responses: { 204: { description: 'It is gone' } },
       errors: [404],
-      handle: async (context, { params: { id } }) => {
-        const before = await findWebhook(context, id);
-        const shelf = await readShelf(context);
-        const change: Change = {
-          removals: [remove(webhookType, before)],
-          puts: shelf === undefined ? [] : [shelve(shelf, (ids) => ids.filter((other) => other !== id))],
-          events: [eventAbout(context, 'deleted', before)],
-        };
-        return { status: 204, change };
-      },
+      handle: (context, { params: { id } }) => removeWebhook(context, id),
     }),
   ];
 }
@@ -185,7 +176,11 @@ interface Registration {
   readonly description?: string;
 }
 
-async function register(context: RequestContext, asked: Registration, deps: WebhookDeps): Promise<Answer> {
+export async function registerWebhook(
+  context: RequestContext,
+  asked: Registration,
+  deps: WebhookDeps,
+): Promise<Answer> {
   const body = checkWebhook(asked, deps.environment);
   const shelf = await readShelf(context);
   const { webhookIds = [] } = shelf ?? {};
@@ -216,6 +211,17 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
     body: { ...liveView({ ...record, url: body.url }, emptyQueue, context.nowMs), secret },
     change: { puts: [create(webhookType, record), shelved], events: [eventAbout(context, 'created', record)] },
   };
+}
+
+export async function removeWebhook(context: RequestContext, id: string): Promise<Answer> {
+  const before = await findWebhook(context, id);
+  const shelf = await readShelf(context);
+  const change: Change = {
+    removals: [remove(webhookType, before)],
+    puts: shelf === undefined ? [] : [shelve(shelf, (ids) => ids.filter((other) => other !== id))],
+    events: [eventAbout(context, 'deleted', before)],
+  };
+  return { status: 204, change };
 }
 
 type Patch = { readonly [K in 'url' | 'events' | 'description' | 'status']?: WebhookRecord[K] };

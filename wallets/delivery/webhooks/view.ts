@@ -3,13 +3,13 @@
  * also show how its deliveries are, which changes by itself.
  */
 import Type from 'typebox';
-import { Closed, Lines, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { Closed, Lines, Nullable, OneOf, secret, secretQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { shownRecord } from '../../store/contract.ts';
 import { type WebhookRecord, webhookStatuses } from './record.ts';
 
 const fields = {
   id: Type.String({ examples: ['whk_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e'] }),
-  url: Type.String(),
+  url: Type.String(secretQuery),
   events: Type.Array(Type.String()),
   description: Nullable(Type.String()),
   status: OneOf(webhookStatuses),
@@ -48,6 +48,7 @@ export const NewWebhook = Closed(
   {
     ...liveFields,
     secret: Type.String({
+      ...secret,
       description: 'signs deliveries; only this answer shows it',
       examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     }),
@@ -56,6 +57,7 @@ export const NewWebhook = Closed(
 );
 
 export const UrlText = Type.String({
+  ...secretQuery,
   minLength: 1,
   maxLength: 2048,
   description: 'absolute URL without credentials and fragment; https in production',
