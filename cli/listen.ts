@@ -4,11 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Event } from '../clients/client/generated-api.ts';
 import { readBase64 } from '../proto/base64.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { readIfThere, replaceShortLived } from './common/files.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import { follow, forward, type ServiceTarget, type TargetFlags, targetOf, withTarget } from './events/public.ts';
 import { loadSettings } from './settings/config.ts';
 
@@ -38,13 +39,8 @@ export interface ListenOptions {
 /** Resolves with an exit code, after Ctrl-C. Throws a Failure for a wrong call, and when the service refuses. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = makeCommand();
-  try {
-    command.parse([...args], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
-  }
+  const ended = await runSubcommand(command, args);
+  if (ended !== undefined) return ended;
   const flags = command.opts<Flags>();
   if (flags.secret !== undefined && flags.forward === undefined) {
     throw new Failure('--secret signs forwarded events: give --forward too.', exitCodes.usage);

@@ -1,12 +1,12 @@
 /** `signmesh load`: loads a service from outside, over its APIs, and reports the results (clients/load/). */
 import { readFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
 import { checkTarget, type LoadFlags, loadCommand } from '../clients/load/command/command.ts';
 import { performLoad } from '../clients/load/command/perform.ts';
 import { planFrom } from '../clients/load/command/plan.ts';
 import { WrongCall } from '../clients/load/command/wrong-call.ts';
 import { YamlError } from '../scenarios/runner/yaml-file.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import { type TargetFlags, targetOf, withTarget } from './events/public.ts';
 import { readScenarios } from './scenario/public.ts';
 
@@ -17,14 +17,14 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (error instanceof WrongCall || error instanceof YamlError) throw new Failure(error.message, exitCodes.usage);
-    if (!(error instanceof CommanderError)) throw new Failure(errorText(error));
-    if (error.exitCode === 0) return exitCodes.ok;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
+    throw new Failure(errorText(error));
   }
 }
 
 async function load(args: readonly string[]): Promise<number> {
-  const command = withTarget(loadCommand()).parse([...args], { from: 'user' });
+  const command = withTarget(loadCommand());
+  const ended = await runSubcommand(command, args);
+  if (ended !== undefined) return ended;
   const flags = command.opts<LoadFlags & TargetFlags>();
   const plan = planFrom(command.args, flags, (file) => readFileSync(file, 'utf8'));
   const { url, token, grpc } = targetOf(flags);

@@ -6,7 +6,7 @@ import { type ServiceCommandName, serviceCommandTexts } from './common/service-c
 import { runSubcommand } from './common/subcommands.ts';
 import { table } from './common/table.ts';
 import { asFailure, type TargetFlags, targetOf, withTarget } from './events/public.ts';
-import { type Action, type ActionFlags, type ActionResult, durationMs, serviceActions } from './service/public.ts';
+import { type Action, type ActionFlags, type ActionResult, serviceActions, timeMs } from './service/public.ts';
 
 type Flags = TargetFlags & ActionFlags & { readonly json?: boolean };
 
@@ -56,7 +56,7 @@ const options: Readonly<
   restartAfter: {
     flag: '--restart-after <time>',
     text: 'such as 500ms or 5s; "never": it stays down until a restart',
-    read: (text) => (text === 'never' ? text : durationMs(text)),
+    read: (text) => (text === 'never' ? text : timeMs(text)),
   },
 };
 

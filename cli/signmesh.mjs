@@ -3,8 +3,8 @@
  * Sets up what is missing, then hands over to the real command in the same process.
  *
  * This file runs before node_modules and dist exist: plain JavaScript, node built-ins only. In order: the version of
- * Node, the packages, the build, and (only for commands that start a Redis) redis-server. What is there already costs
- * a few milliseconds and prints nothing; what is missing prints one line a step.
+ * Node, the packages, the build, redis-server (only for commands that start a Redis), and chromium (only for tests). What is
+ * there already costs a few milliseconds and prints nothing; what is missing prints one line a step.
  *
  * All that is for a checkout, which has the build's program (tools/build.mjs). The npm package has the build instead:
  * there this file installs, compiles and writes nothing, and only checks that Node and Redis are new enough.
@@ -84,7 +84,9 @@ async function main() {
   const embedded = command === 'up' && args.includes('--embedded');
   const tests = development && !tiersWithoutRedis.includes(args[args.indexOf('--tier') + 1]);
   const needsRedis = tests || live || (commandsWithRedis.includes(command) && !embedded && !process.env.REDIS_URL);
-  if (needsRedis && !args.includes('--help') && !args.includes('-h')) await ensureRedisFor(command);
+  const isHelp = args.includes('--help') || args.includes('-h');
+  if (needsRedis && !isHelp) await ensureRedisFor(command);
+  if (tests && !isHelp && globalThis.signmeshNoRedis === undefined) await ensureChromium();
 
   // A signal that came during synchronous work is delivered now.
   await new Promise((resolve) => setImmediate(resolve));
@@ -250,23 +252,30 @@ function checkRedis(program, Unsuitable) {
   }
 }
 
+const redisPackages = { brew: ['redis'], 'apt-get': ['redis-server'], dnf: ['redis'], apk: ['redis'] };
+
 async function installRedis() {
-  const missing = (why = '') =>
+  const missing = (why) =>
     new NoRedis(
       `redis-server is not on this machine${why}. Install Redis ${redisMajorNeeded} or newer (package "redis-server" ` +
         'or "redis"), or set SIGNMESH_REDIS_SERVER to its program or REDIS_URL to a running one.',
     );
+  await install('redis-server', redisPackages, missing);
+}
+
+/** Packages of a program by the manager that knows them. `missing`: the error that says why it is not installed. */
+async function install(program, packages, missing) {
   // Who adds a package to a project has not asked for changes to the system.
-  if (!isCheckout) throw missing();
-  const manager = ['brew', 'apt-get', 'dnf', 'apk'].find(onPath);
-  if (!manager) throw missing();
+  if (!isCheckout) throw missing('');
+  const manager = Object.keys(packages).find(onPath);
+  if (!manager) throw missing('');
   // Homebrew refuses to run as root and needs none; the others do.
   const asRoot = manager === 'brew' ? [] : rootPrefix();
   if (!asRoot) throw missing(', and only root may install it');
   try {
-    if (manager === 'apt-get') return await aptInstall(asRoot);
-    const words = { brew: ['install', '--quiet', 'redis'], dnf: ['install', '-y', 'redis'], apk: ['add', 'redis'] };
-    await step('redis-server', `installing with ${manager}`, [...asRoot, manager], words[manager]);
+    if (manager === 'apt-get') return await aptInstall(program, packages[manager], asRoot);
+    const words = { brew: ['install', '--quiet'], dnf: ['install', '-y'], apk: ['add'] }[manager];
+    await step(program, `installing with ${manager}`, [...asRoot, manager], [...words, ...packages[manager]]);
   } catch (error) {
     if (!(error instanceof SetupFailure)) throw error;
     throw missing(`, and ${manager} did not install it: ${error.message.trimEnd().split('\n').at(-1)}`);
@@ -277,34 +286,50 @@ async function installRedis() {
  * Debian's package starts a system Redis on port 6379 unless policy-rc.d says no. A policy that is there already is
  * the administrator's and stays; ours is removed again.
  */
-async function aptInstall(asRoot) {
+async function aptInstall(program, packages, asRoot) {
   const policy = '/usr/sbin/policy-rc.d';
   const ours = join(root, '.setup', 'policy-rc.d');
   const placed = !existsSync(policy);
   const run = (...command) => {
-    const [program, ...args] = [...asRoot, ...command];
-    spawnSync(program, args);
+    const [name, ...args] = [...asRoot, ...command];
+    spawnSync(name, args);
   };
   if (placed) {
     mkdirSync(dirname(ours), { recursive: true });
-    writeFileSync(
-      ours,
-      '#!/bin/sh\n# Placed by signmesh while it installs redis-server: start no service.\nexit 101\n',
-    );
+    writeFileSync(ours, '#!/bin/sh\n# Placed by signmesh while it installs a package: start no service.\nexit 101\n');
     chmodSync(ours, 0o755);
     run('cp', '-p', ours, policy);
   }
   const environment = ['env', 'DEBIAN_FRONTEND=noninteractive'];
-  const install = [...environment, 'apt-get', 'install', '-y', '-q', '--no-install-recommends', 'redis-server'];
+  const words = [...environment, 'apt-get', 'install', '-y', '-q', '--no-install-recommends', ...packages];
   try {
-    await step('redis-server', 'installing with apt-get', asRoot, install).catch(async (error) => {
+    await step(program, 'installing with apt-get', asRoot, words).catch(async (error) => {
       if (!(error instanceof SetupFailure)) throw error;
       // No package lists yet, or old ones: fetch them, once.
-      await step('redis-server', 'updating the package lists', asRoot, [...environment, 'apt-get', 'update', '-q']);
-      await step('redis-server', 'installing with apt-get', asRoot, install);
+      await step(program, 'updating the package lists', asRoot, [...environment, 'apt-get', 'update', '-q']);
+      await step(program, 'installing with apt-get', asRoot, words);
     });
   } finally {
     if (placed) run('rm', '-f', policy);
+  }
+}
+
+// --- chromium ------------------------------------------------------------------------------------------------------
+
+const chromiumPackages = { 'apt-get': ['chromium'], dnf: ['chromium'], apk: ['chromium'] };
+
+/** Tests open pages in it (test/support/chromium.ts). Without one they do not run, and `npm test` reads why. */
+async function ensureChromium() {
+  if (process.env.CHROMIUM_PATH || ['chromium', 'chromium-browser', 'google-chrome'].some(onPath)) return;
+  const missing = (why) =>
+    new SetupFailure(
+      `chromium is not on this machine${why}. Install the package "chromium", or set CHROMIUM_PATH to a browser's program.`,
+    );
+  try {
+    await install('chromium', chromiumPackages, missing);
+  } catch (error) {
+    if (!(error instanceof SetupFailure)) throw error;
+    globalThis.signmeshNoChromium = error.message;
   }
 }
 

@@ -3,7 +3,7 @@
  * to standard output, progress to standard error. The exit code gives the first failure's verdict (scenarios/runner/world.ts); 0
  * without a failure.
  */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { eventLine } from '../clients/report/text.ts';
 import { verdictExitCodes } from '../scenarios/runner/world.ts';
 import { campaign, type Finished, failureOf, variantsOf } from '../simulation/search/campaign.ts';
@@ -13,6 +13,7 @@ import { type Profile, profiles } from '../simulation/search/profiles.ts';
 import type { Workload } from '../simulation/search/workload.ts';
 import { packageRoot } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import {
   explainFailure,
   failureLine,
@@ -53,13 +54,8 @@ const seedMax = 999_999_999;
 /** Resolves with an exit code. Throws a Failure for a wrong call. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = makeCommand();
-  try {
-    command.parse([...args], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
-  }
+  const ended = await runSubcommand(command, args);
+  if (ended !== undefined) return ended;
   const flags = command.opts<Flags>();
   if (flags.trace === true && flags.seed === undefined && flags.plan === undefined) {
     throw new Failure('--trace shows one run: choose it with --seed or --plan.', exitCodes.usage);

@@ -8,6 +8,7 @@ import { systemPorts } from '../core/actors/live/ports.ts';
 import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../gateway/api/scopes.ts';
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
 import { type IssuedToken, TokenStore, TokenTampered, tenantPattern } from '../gateway/auth/token-store.ts';
+import { durationMs } from '../proto/durations.ts';
 import type { ClusterEnvironment } from '../proto/roster.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { readSandbox, sandboxTenant } from './cluster-files/sandbox.ts';
@@ -35,7 +36,6 @@ interface IssueFlags extends CommonFlags {
   readonly environment?: ClusterEnvironment;
 }
 
-const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const lifetimeMaxMs = 3_650 * 86_400_000;
 const nameCharsMax = 100;
 const columns = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'] as const;
@@ -291,9 +291,8 @@ function scopeList(text: string): Scope[] {
 
 function lifetime(text: string): number | 'never' {
   if (text === 'never') return text;
-  const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
-  const ms = Number(count) * (unitsMs[unit ?? ''] ?? Number.NaN);
-  if (ms <= lifetimeMaxMs) return ms;
+  const ms = durationMs(text, lifetimeMaxMs);
+  if (ms !== undefined) return ms;
   throw new InvalidArgumentError('It must be a number with s, m, h or d, up to 3650d, or "never".');
 }
 

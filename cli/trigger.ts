@@ -2,11 +2,12 @@
  * `signmesh trigger <type>`: causes a real event of a type, by calls of the API, and shows it. It fakes nothing: every listener
  * and webhook of the tenant gets the same event.
  */
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import type { Event } from '../clients/client/generated-api.ts';
 import { eventTypes } from '../wallets/delivery/events/public.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { nearest } from './common/nearest-word.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import {
   asFailure,
   follow,
@@ -31,13 +32,8 @@ const eventWithinMs = 90_000;
 /** Resolves with an exit code. Throws a Failure for a wrong call, and when it could not cause the event. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = makeCommand();
-  try {
-    command.parse([...args], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
-  }
+  const ended = await runSubcommand(command, args);
+  if (ended !== undefined) return ended;
   const flags = command.opts<Flags>();
   const [type] = command.args;
   if (flags.list === true) {

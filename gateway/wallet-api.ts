@@ -120,7 +120,7 @@ export interface WalletApiOptions {
   /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
-  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places'>;
+  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'ownerOf'>;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -236,7 +236,9 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
-    ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers, places })),
+    ...(options.sandbox === undefined
+      ? []
+      : sandboxRoutes({ ...options.sandbox, timers, places, ownerOf: (token) => admission.ownerOf(token) })),
   ];
   return {
     routes,

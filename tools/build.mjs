@@ -49,7 +49,6 @@ const entries = [
     'main',
     'probe',
     'floor/floor-process',
-    'overload/health-probe',
     'reference/bare-server',
     'reference/canned-server',
     'reference/echo-server',

@@ -1,8 +1,8 @@
 /**
  * `npm test`: every check of the repository, then, if all pass, its tests. All work offline except the two tests that
  * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs. Where there is no redis-server and
- * none can be installed, `npm test` runs the tiers that need none, and a line after it counts the tests that did not run; with
- * --strict, or with CI set, as in continuous integration, it fails then.
+ * none can be installed, `npm test` runs the tiers that need none, and a line after it counts the tests that did not run; without
+ * a Chromium it counts those that open a page. With --strict, or with CI set, as in continuous integration, it fails then.
  *
  * `--tier fast` runs the checks and the tests of that tier, `--tier worlds`, `--tier redis` and `--tier system` only the tests
  * of theirs.
@@ -11,7 +11,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
-import { noRedis } from '../cli/start/no-redis.ts';
+import { noChromium, noRedis } from '../cli/start/no-redis.ts';
 import { duration } from '../cli/start/screen.ts';
 import { findWorldly } from './check/compositions.ts';
 import { cpuLimitsS, isCpuLimited } from './check/cpu.ts';
@@ -56,7 +56,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if ((tier === 'all' || tier === 'fast') && !(await allPass(root))) return exitCodes.failed;
   const words = rest.filter((word) => word !== '--thorough' && word !== '--strict');
   const reach = { isLimited: !isThorough, isStrict: isStrict(rest, process.env.CI) };
-  const passed = await allTestsPass({ root, tier, words, missing, ...reach });
+  const passed = await allTestsPass({ root, tier, words, missing, missingBrowser: noChromium(), ...reach });
   return passed ? exitCodes.ok : exitCodes.failed;
 }
 

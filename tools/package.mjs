@@ -18,7 +18,7 @@ const typed = ['@bufbuild/protobuf'];
 
 /** Pages of docs/ for contributors. */
 const contributorPages =
-  /\/(change-guide|dependencies|performance|protocol|scale|signing-path|signing-round|two-worlds|wallet-path|wire)\.md$|\/run-report\.png$/;
+  /\/(change-guide|dependencies|performance|protocol|scale|signing-path|signing-round|two-worlds|wallet-path|wire)\.md$|\.png$/;
 
 const { folders } = read('rooms.json');
 const sources = ['docs', ...Object.keys(folders).filter((folder) => folders[folder].packaged === 'source')];

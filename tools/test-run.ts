@@ -15,6 +15,8 @@ export interface TestRun {
   readonly isLimited: boolean;
   /** Why there is no redis-server. undefined: there is one, or the tier needs none. */
   readonly missing: string | undefined;
+  /** Why there is no Chromium. undefined: there is one, or the tier needs none. */
+  readonly missingBrowser?: string | undefined;
   /** A test that cannot run fails the run. */
   readonly isStrict: boolean;
 }
@@ -26,13 +28,18 @@ export function isStrict(words: readonly string[], ci: string | undefined): bool
 
 /** Runs the tests that can run, and prints how many passed, failed and did not run. */
 export async function allTestsPass(run: TestRun, tool = runTool, print = printLine): Promise<boolean> {
-  const { tier, missing } = run;
+  const { tier, missing, missingBrowser } = run;
   const tiers = missing === undefined ? (tier === 'all' ? undefined : tier) : withoutRedis;
-  const { passed, failed, skipped, inTime } = await inFolder((folder) => testsRun(run, tiers, folder, tool, print));
+  const { passed, failed, skipped, browserSkipped, inTime } = await inFolder((folder) =>
+    testsRun(run, tiers, folder, tool, print),
+  );
   print(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   const left = missing === undefined ? 0 : await testsLeft(run, tool, print);
   if (left !== 0) print(`${missing}\n${left ?? 'An unknown number of'} tests NOT RUN: no redis-server`);
-  return failed === 0 && passed > 0 && inTime && (left === 0 || (left !== undefined && !run.isStrict));
+  const unseen = missingBrowser === undefined ? 0 : browserSkipped;
+  if (unseen > 0) print(`${missingBrowser}\n${unseen} tests NOT RUN: no chromium`);
+  const runsAll = unseen === 0 || !run.isStrict;
+  return failed === 0 && passed > 0 && inTime && runsAll && (left === 0 || (left !== undefined && !run.isStrict));
 }
 
 function printLine(line: string): void {
@@ -70,12 +77,17 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
+/** Tests of files that open pages (test/support/chromium.ts). */
+const needsBrowser = /support\/chromium[.]ts'/;
+
 interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
   readonly testResults: readonly {
+    /** Its path. */
+    readonly name?: string;
     readonly status: string;
     readonly assertionResults: readonly { readonly status: string }[];
   }[];
@@ -85,6 +97,8 @@ interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** Those of them that open a page. */
+  readonly browserSkipped: number;
   readonly inTime: boolean;
 }
 
@@ -103,7 +117,7 @@ async function testsRun(
   const { exitCode } = await tool(root, 'vitest', args, { show: true, env: ofTiers(tiers) });
   if (!existsSync(file)) {
     print('vitest left no report');
-    return { passed: 0, failed: 1, skipped: 0, inTime: true };
+    return { passed: 0, failed: 1, skipped: 0, browserSkipped: 0, inTime: true };
   }
   const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
   // A file that does not load, or whose set-up fails, has failed, though none of its tests has.
@@ -116,6 +130,10 @@ async function testsRun(
     // An error outside every test: vitest names it.
     failed: failed === 0 && exitCode !== 0 ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
+    browserSkipped: report.testResults
+      .filter(({ name }) => name !== undefined && existsSync(name) && needsBrowser.test(readFileSync(name, 'utf8')))
+      .flatMap(({ assertionResults }) => assertionResults)
+      .filter(({ status }) => status === 'pending' || status === 'skipped').length,
     inTime: !isLimited || words.length > 0 || keepsToCpuTime(tier, print),
   };
 }

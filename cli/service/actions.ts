@@ -13,6 +13,7 @@ import type {
   Wallet,
 } from '../../clients/client/generated-api.ts';
 import type { Client, Pages } from '../../clients/client/index.ts';
+import { durationMs } from '../../proto/durations.ts';
 import { describe } from '../../scenarios/faults/describe.ts';
 import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
@@ -116,7 +117,7 @@ export const serviceActions: Readonly<Record<ServiceCommandName, readonly Action
     {
       usage: 'advance <time>',
       description: 'advance every process’s clock: 90s, 15m, 2h, 7d',
-      run: async ({ client }, [time]) => clock(await client.sandbox.advanceClock({ advance_ms: durationMs(time!) })),
+      run: async ({ client }, [time]) => clock(await client.sandbox.advanceClock({ advance_ms: timeMs(time!) })),
     },
   ],
   snapshots: [
@@ -212,14 +213,11 @@ function whatItDoes(kind: FaultKind): string {
 }
 
 /** 90s, 15m, 2h, 7d, or milliseconds: 250ms. Throws a Failure. */
-export function durationMs(text: string): number {
-  const [, count, unit] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? [];
-  const ms = Number(count) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[unit ?? 'ms']!;
-  if (Number.isSafeInteger(ms) && ms > 0) return ms;
-  throw new Failure(
-    `${JSON.stringify(text.slice(0, 40))} is no time: give a number with ms, s, m, h or d.`,
-    exitCodes.usage,
-  );
+export function timeMs(text: string): number {
+  const ms = durationMs(text, Number.MAX_SAFE_INTEGER);
+  if (ms !== undefined) return ms;
+  const shown = JSON.stringify(text.slice(0, 40));
+  throw new Failure(`${shown} is no time: give a number with ms, s, m, h or d.`, exitCodes.usage);
 }
 
 function listing<T>(

@@ -1,2 +1,2 @@
 /** The actions of the commands for a running service. */
-export { type Action, type ActionFlags, type ActionResult, durationMs, serviceActions } from './actions.ts';
+export { type Action, type ActionFlags, type ActionResult, serviceActions, timeMs } from './actions.ts';

@@ -6,3 +6,9 @@ export function noRedis(): string | undefined {
   const { signmeshNoRedis } = globalThis as { signmeshNoRedis?: string };
   return signmeshNoRedis;
 }
+
+/** Why the tests have no Chromium, as set-up found. undefined: they have one, or need none. */
+export function noChromium(): string | undefined {
+  const { signmeshNoChromium } = globalThis as { signmeshNoChromium?: string };
+  return signmeshNoChromium;
+}

@@ -1601,6 +1601,11 @@ export interface PutStrategy {
   readonly policy?: string | null;
 }
 
+export interface ReadSandboxTokenOwner {
+  /** an access token; it is written to no log */
+  readonly token: string;
+}
+
 export interface Rebalance {
   readonly strategy_id: string;
   /** default true: only a plan. false: a plan that is executed as its autonomy allows */
@@ -2193,6 +2198,7 @@ export interface SandboxRecording {
 export interface SandboxSession {
   readonly id: string;
   readonly kind: 'dkg' | 'signing';
+  readonly requested_by: 'client' | 'wallet_service';
   readonly cluster: number;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
   readonly reason_code: string;
@@ -2317,6 +2323,12 @@ export interface SandboxToken {
   readonly token: string;
   readonly tenant: string;
   readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+}
+
+export interface SandboxTokenOwner {
+  readonly tenant: string;
+  readonly actor: string;
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
 }
 
 export interface SandboxViolationEvent {
@@ -3640,7 +3652,7 @@ export interface SandboxApi {
   pauseNode(node: string, options?: CallOptions): Promise<SandboxNode>;
   /** Resume a process: `POST /v1/sandbox/nodes/:node/resume`, scope `sandbox:admin`. */
   resumeNode(node: string, options?: CallOptions): Promise<SandboxNode>;
-  /** Read a session: its state, its culprits, its transcript: `GET /v1/sandbox/sessions/:id`, scope `sandbox:admin`. */
+  /** Read a session: its state, its culprits, its transcript: `GET /v1/sandbox/sessions/:id`, scope `signing:read`. */
   session(id: string, query?: { limit?: number }, options?: CallOptions): Promise<SandboxSession>;
   /** What a node would submit to a signing session now; nothing is submitted: `POST /v1/sandbox/sessions/:id/nodes/:node/partial`, scope `sandbox:admin`. */
   previewPartial(id: string, node: string, options?: CallOptions): Promise<SandboxPartial>;
@@ -3666,6 +3678,8 @@ export interface SandboxApi {
   receiver(options?: CallOptions): Promise<SandboxReceiver>;
   /** Issue a token: another person of the caller’s tenant, or of a tenant of its own: `POST /v1/sandbox/tokens`, scope `sandbox:admin`. */
   issueToken(body?: IssueSandboxToken, options?: CallOptions): Promise<SandboxToken>;
+  /** Read whose an access token is: its tenant, and its scopes: `POST /v1/sandbox/tokens/owner`, scope `sandbox:admin`. */
+  tokenOwner(body: ReadSandboxTokenOwner, options?: CallOptions): Promise<SandboxTokenOwner>;
 }
 
 export interface VaultsApi {
@@ -3891,6 +3905,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     recording: { id: 'readSandboxRecording', method: 'GET', path: '/v1/sandbox/recording', repeat: 'always', input: 'query' },
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
     issueToken: { id: 'issueSandboxToken', method: 'POST', path: '/v1/sandbox/tokens', repeat: 'refused', input: 'body' },
+    tokenOwner: { id: 'readSandboxTokenOwner', method: 'POST', path: '/v1/sandbox/tokens/owner', repeat: 'refused', input: 'body' },
   },
   vaults: {
     create: { id: 'createVault', method: 'POST', path: '/v1/vaults', repeat: 'keyed', input: 'body' },

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { packPage } from '../../core/pages/pack.mjs';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import { subStatusTexts } from '../../proto/sub-statuses.ts';
 import { faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
 import { Trigger } from '../../scenarios/faults/vocabulary/fault-parts.ts';
 import { liveOnly, simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
@@ -71,6 +72,7 @@ function vocabulary(): object {
       ...(liveOnly[kind] !== undefined && { only: 'live' }),
     })),
     trigger: Trigger,
+    sub_statuses: subStatusTexts,
     reasons: Object.fromEntries(Object.entries(reasonCodes).map(([code, { text, helps }]) => [code, { text, helps }])),
   };
 }

@@ -44,8 +44,8 @@ button.link.failed{color:var(--bad-text)}
 .brand svg{width:30px;height:30px}
 .brand path{fill:none;stroke:var(--accent);stroke-width:1.6;opacity:.55}
 .brand circle{fill:var(--rule)}.brand .signs{fill:var(--accent)}
-nav{display:flex;gap:2px}
-nav button{border:0;background:none;font-weight:560;color:var(--muted);border-radius:8px;padding:6px 12px}
+nav{display:flex;gap:2px;min-width:0;overflow-x:auto}
+nav button{white-space:nowrap;border:0;background:none;font-weight:560;color:var(--muted);border-radius:8px;padding:6px 12px}
 nav button:hover{color:var(--ink);background:color-mix(in srgb,var(--ink) 6%,transparent)}
 nav button[aria-current]{color:var(--ink);background:var(--raised);box-shadow:var(--shadow)}
 .badge{margin-left:7px;font-size:12px;font-weight:640;padding:1px 7px;border-radius:9px;background:var(--soft);color:var(--accent)}
@@ -66,7 +66,7 @@ main{flex:1;width:100%;max-width:1480px;margin:0 auto;padding:var(--s5);outline:
 .notice{padding:var(--s2) var(--s4);border-radius:10px;margin-bottom:var(--s3);font-size:14px;background:color-mix(in srgb,var(--muted) 10%,var(--raised))}
 .notice.bad{background:color-mix(in srgb,var(--bad) 12%,var(--raised))}
 .notice.warn{background:color-mix(in srgb,var(--clock) 14%,var(--raised))}
-.waiting{padding:20vh 0;text-align:center}
+.quiet.waiting{padding:20vh 0;text-align:center}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(138px,1fr));gap:var(--s3)}
 .figure{background:var(--raised);border:1px solid var(--rule);border-radius:12px;padding:10px 14px}
 .figure dt{font-size:12.5px;color:var(--muted)}
@@ -129,6 +129,7 @@ td:nth-last-child(-n+2){white-space:normal}
 thead th{font-size:12.5px;color:var(--muted);border-bottom:1px solid var(--rule);padding-top:0}
 tbody tr+tr>*{border-top:1px solid color-mix(in srgb,var(--rule) 60%,transparent)}
 tbody tr.is-chosen>*{background:var(--soft)}
+tbody tr.is-chosen .under{color:var(--ink)}
 tr.choosable{cursor:pointer}
 tr.choosable:hover>*{background:color-mix(in srgb,var(--ink) 3%,transparent)}
 tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
@@ -140,6 +141,33 @@ tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
 .set{display:inline-flex}
 .set button{border-radius:0;margin-left:-1px}
 .set button:first-child{border-radius:8px 0 0 8px}.set button:last-child{border-radius:0 8px 8px 0}
+.steps{display:grid;gap:var(--s3)}.steps>h2{margin:0}
+.steps>*{justify-self:start;max-width:100%}.steps>.call,.steps>.table,.steps>.balance{display:block}
+.to{max-width:220px;overflow:hidden;text-overflow:ellipsis}
+.small{min-height:28px;padding:2px 10px;font-size:13px}
+.go-to{display:block}.go-to input{min-height:28px;padding:2px 10px;font-size:13px;width:132px}
+.timeline{list-style:none;margin:var(--s3) 0 0;padding:0 0 0 22px;display:grid;gap:var(--s4)}
+.timeline>li{position:relative}
+.timeline>li:before{content:"";position:absolute;left:-22px;top:5px;width:12px;height:12px;border-radius:50%;background:var(--raised);border:2px solid var(--rule)}
+.timeline>li:after{content:"";position:absolute;left:-15px;top:22px;bottom:-20px;width:2px;background:var(--rule)}
+.timeline>li:last-child:after{display:none}
+.timeline>.done:before{background:var(--good);border-color:var(--good)}.timeline>.done:after{background:color-mix(in srgb,var(--good) 45%,var(--rule))}
+.timeline>.bad:before{background:var(--bad);border-color:var(--bad)}
+.timeline>.now:before{border-color:var(--process);animation:breathe 1.2s infinite}
+.timeline>.none strong,.timeline>.next strong{color:var(--muted);font-weight:500}
+.timeline>li>div{display:flex;gap:var(--s3);align-items:baseline}
+.timeline time{margin-left:auto;color:var(--muted)}
+.timeline p,.timeline ul{font-size:14px;overflow-wrap:anywhere;color:var(--muted)}
+.timeline ul{list-style:none;padding:0;margin-top:2px;font-size:13px}
+.clock{display:flex;align-items:baseline;gap:var(--s3);flex-wrap:wrap;color:var(--muted)}
+.clock strong{font-size:34px;line-height:1.1;font-weight:640;letter-spacing:-.02em;color:var(--ink)}
+.clock #offset{color:var(--accent)}
+.step-by-step{justify-self:stretch}
+.step-by-step{display:grid;gap:var(--s4);grid-template-columns:minmax(0,1fr) minmax(280px,420px);align-items:start}
+.step-by-step button{min-height:28px;padding:2px 10px}
+.step-by-step th,.step-by-step td{vertical-align:middle;padding-top:5px;padding-bottom:5px}
+.verified{color:var(--good-text);font-weight:640;padding:0 12px}
+.status select{min-height:28px;padding:2px 8px;font-size:13px;max-width:220px}
 .try{display:inline-flex;gap:var(--s2);flex-wrap:wrap}
 .nodes{display:inline-flex;gap:3px;flex-wrap:wrap;width:max-content;max-width:250px}
 .node-mark{min-width:22px;height:22px;padding:0 5px;border-radius:7px;font:600 12px/22px ${sans};text-align:center;background:color-mix(in srgb,var(--muted) 15%,var(--raised));color:var(--muted)}
@@ -172,7 +200,7 @@ tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
 .kind{font-size:12px;color:var(--muted);border:1px solid var(--rule);border-radius:5px;padding:0 6px}
 .event h3{margin:var(--s3) 0 var(--s1)}
 .columns{grid-template-columns:minmax(320px,440px) minmax(0,1fr);align-items:start}
-.lists{display:grid;gap:var(--s4);min-width:0}
+.lists{display:grid;gap:var(--s4);min-width:0;align-content:start}
 form{display:grid;gap:var(--s3)}
 .field{display:grid;gap:3px}
 .field>span:first-child{font-size:13.5px;font-weight:600;display:flex;gap:var(--s2);align-items:baseline}
@@ -205,7 +233,8 @@ pre{margin:0;padding:10px 14px;overflow:auto;font-size:12.5px;line-height:1.55;o
 .last-call .hint{margin-left:auto;font-size:12.5px;color:var(--accent);white-space:nowrap}
 .last-call .call{margin-bottom:var(--s3)}
 .token{max-width:520px;margin:8vh auto}
-@media (max-width:1080px){.stage.chosen,.diagram{grid-template-columns:minmax(0,1fr)}.event{border-left:0;border-top:1px solid var(--rule);max-height:none}}
-@media (max-width:860px){main{padding:var(--s4)}.columns{grid-template-columns:minmax(0,1fr)}.top{flex-wrap:wrap;padding:var(--s2) var(--s4)}nav{order:3;width:100%}.world{display:none}.foot{padding:0 var(--s2) var(--s2)}.picture{overflow-x:auto}.picture svg{min-width:560px}.figures{display:flex;overflow-x:auto;margin:0 -16px;padding:0 16px 4px}.figure{flex:0 0 132px}.bar input[type=search]{width:100%}.set{flex-wrap:wrap}}
+@media (max-width:1560px){.world{display:none}}
+@media (max-width:1080px){.stage.chosen,.diagram,.step-by-step{grid-template-columns:minmax(0,1fr)}.event{border-left:0;border-top:1px solid var(--rule);max-height:none}}
+@media (max-width:860px){main{padding:var(--s4)}.columns{grid-template-columns:minmax(0,1fr)}.top{flex-wrap:wrap;padding:var(--s2) var(--s4)}nav{order:3;width:100%}.foot{padding:0 var(--s2) var(--s2)}.picture{overflow-x:auto}.picture svg{min-width:560px}.figures{display:flex;overflow-x:auto;margin:0 -16px;padding:0 16px 4px}.figure{flex:0 0 132px}.bar input[type=search]{width:100%}.set{flex-wrap:wrap}}
 @media (prefers-reduced-motion:reduce){*{animation:none!important;transition:none!important}}
 `;

@@ -3,6 +3,7 @@
  * other than `passed` is a failure of that type; a run that its world does not support is skipped. Seed and replay are
  * properties. Characters that XML 1.0 cannot hold (control characters, lone surrogates) become escapes.
  */
+import { escaped } from '../../core/pages/markup.ts';
 import type { Run } from '../../scenarios/runner/world.ts';
 import { plain } from './plain.ts';
 import { eventLine, verdictText } from './text.ts';
@@ -83,9 +84,3 @@ function attributes(values: Readonly<Record<string, string>>): string {
     .map(([name, value]) => ` ${name}="${escaped(plain(value))}"`)
     .join('');
 }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => entities[character]!);
-}
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

@@ -5,7 +5,7 @@
 // Node's own timers, even where a test has replaced the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { CustodyWorld } from '../../simulation/service/custody-world.ts';
-import { turnOfEventLoop } from '../../simulation/service/event-loop-turn.ts';
+import { turnOfEventLoop } from '../../simulation/service/run-loop.ts';
 import { ClusterStopped } from './stopped.ts';
 
 /** Code of the test that the world waits for, in real time. */

@@ -7,6 +7,7 @@ import type { SessionRecord } from '../contract/record.ts';
 import { isResumable } from '../contract/transitions.ts';
 import { outcomeEffect } from './replies.ts';
 import { resumeToken } from './resume-token.ts';
+import { isOfWalletService } from './view.ts';
 
 /** The fields that the session's actor knows better than its record, or that the record lacks. */
 export type InHand = Pick<
@@ -46,6 +47,7 @@ export function inspectionReply(
     createdAtEpochMs: BigInt(createdMs),
     expiresAtEpochMs: BigInt(expiresMs),
     resumeToken: isResumable(state) ? resumeToken(resumeKey, record) : '',
+    walletService: isOfWalletService(record),
     ...inHand,
   };
   return outcomeEffect(call, { case: 'inspectSession', value });

@@ -28,9 +28,14 @@ export function sessionView(record: SessionRecord): View {
     changedAtEpochMs: BigInt(record.checkpointMs),
     expiresAtEpochMs: BigInt(record.expiresMs),
     curve: ceremony.curve,
-    walletService: ceremony.kind === 'signing' ? ceremony.facts.walletService : isWalletKey(record.sessionId),
+    walletService: isOfWalletService(record),
     ...(ceremony.kind === 'signing' ? signingView(ceremony) : dkgView(ceremony)),
   };
+}
+
+/** The wallet service requested it: for a wallet or a vault. */
+export function isOfWalletService({ ceremony, sessionId }: SessionRecord): boolean {
+  return ceremony.kind === 'signing' ? ceremony.facts.walletService : isWalletKey(sessionId);
 }
 
 function signingView({ facts, excluded, submitted, signature, recoveryId }: SigningRecord): View {

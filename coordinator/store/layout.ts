@@ -59,6 +59,16 @@ export function endingOf({ state, expiresMs }: SessionRecord): number | '' {
   return isTerminal(state) ? '' : expiresMs;
 }
 
+/**
+ * The answer of a session that has an intent to another one that wants it: it keeps the intent, yields it with its own end, or has
+ * it no more (empty). session-record.lua says the same.
+ */
+export function holdOf({ state, expiresMs }: SessionRecord, nowMs: number): 'keeps' | 'yields' | '' {
+  if (state === ReceiptState.BACKEND_COMPLETED) return 'keeps';
+  if (isTerminal(state)) return '';
+  return state === ReceiptState.BACKEND_FAILED || nowMs >= expiresMs ? 'yields' : 'keeps';
+}
+
 /** One change of a session for write-sessions.lua: the separate fields, the rest as JSON, the MAC. */
 export type SessionWriteArguments = Readonly<
   Record<'sessionId' | 'guard' | 'walletKey' | 'keyId' | 'keyRecord' | 'boundScheme', string> &
@@ -141,7 +151,7 @@ export function writeArguments(
 }
 
 /** Follows the tenant's prefix: all clusters share a guard. The wallet service's intents have a separate namespace. */
-function guardName({ ceremony }: SessionRecord, intentId: string): string {
+export function guardName({ ceremony }: SessionRecord, intentId: string): string {
   return `${ceremony.kind === 'signing' && ceremony.facts.walletService ? 'order' : 'intent'}:${intentId}`;
 }
 

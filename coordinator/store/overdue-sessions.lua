@@ -9,8 +9,7 @@ local overdue = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', endingKey, '-inf', nowMs, 'LIMIT', 0, limit)) do
   local reads, found = pcall(redis.call, 'HMGET', prefix .. 'session:' .. id, 'state', 'expiresMs')
   local state = reads and tonumber(found[1] or '0')
-  local ends = state == ACCEPTED or state == PENDING_HUMAN_APPROVAL or state == RESUMED or state == BACKEND_FAILED
-  local expires_ms = ends and tonumber(found[2])
+  local expires_ms = has_lifetime(state) and tonumber(found[2])
   if not expires_ms then redis.call('ZREM', endingKey, id)
   elseif expires_ms > tonumber(nowMs) then redis.call('ZADD', endingKey, found[2], id)
   else overdue[#overdue + 1] = id end

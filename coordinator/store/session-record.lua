@@ -13,6 +13,18 @@ local function elsewhere(cluster, session)
   return tonumber(cluster or '1') ~= tonumber(session.cluster)
 end
 
+-- Whether a session in this state ends by itself at the end of its lifetime.
+local function has_lifetime(state)
+  return state == ACCEPTED or state == PENDING_HUMAN_APPROVAL or state == RESUMED or state == BACKEND_FAILED
+end
+
+-- The answer of a session that has an intent to another one that wants it: holdOf of layout.ts.
+local function hold_of(state, over)
+  if state == BACKEND_COMPLETED then return 'keeps' end
+  if not has_lifetime(state) then return '' end
+  return (over or state == BACKEND_FAILED) and 'yields' or 'keeps'
+end
+
 -- Beside its text: the names of its fields and its key, its intent's guard, and what Redis adds.
 local session_extra_bytes = 768
 

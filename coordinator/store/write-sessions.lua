@@ -54,17 +54,13 @@ local function guarded_otherwise(write, held, closed)
   local key = session_key(other)
   local found = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch', 'cluster', 'checkpointMs')
   if not retained(found[5], retentionMs, write.nowMs) then return nil, false end
-  local state = tonumber(found[1] or '0')
-  local over = tonumber(write.nowMs) >= tonumber(found[2] or '0')
-  local live = state == ACCEPTED or state == PENDING_HUMAN_APPROVAL or state == RESUMED
+  local hold = hold_of(tonumber(found[1] or '0'), tonumber(write.nowMs) >= tonumber(found[2] or '0'))
   -- Only its own cluster ends a session: until then it may still sign.
-  if (live or state == BACKEND_COMPLETED or state == BACKEND_FAILED) and elsewhere(found[4], write) then
+  if hold ~= '' and elsewhere(found[4], write) then
     return {'INTENT_ELSEWHERE', {'sessionId', other, 'cluster', found[4] or '1'}}, false
   end
-  if state == BACKEND_COMPLETED or (live and not over) then
-    return {'INTENT_TAKEN', redis.call('HGETALL', key)}, false
-  end
-  if closed or not (live or state == BACKEND_FAILED) then return nil, false end
+  if hold == 'keeps' then return {'INTENT_TAKEN', redis.call('HGETALL', key)}, false end
+  if closed or hold == '' then return nil, false end
   if not held or held.sessionId ~= other or tonumber(held.epoch) ~= tonumber(found[3]) + 1 then
     return {'INTENT_HELD', redis.call('HGETALL', key)}, false
   end

@@ -93,8 +93,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly description?: string;
   /** undefined: public, no token. */
   readonly scope: Scope | undefined;
-  /** The rate limit that counts it; `none`: not counted. */
-  readonly limitClass: 'reads' | 'writes' | 'none';
+  /** The rate limit that counts it; `none`: not counted. Default: `reads` for GET, `writes` otherwise. */
+  readonly limitClass?: 'reads' | 'writes' | 'none';
   /** Its class in load control, if it differs from `limitClass`. */
   readonly loadClass?: LoadClass;
   readonly params?: P;
@@ -120,8 +120,9 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
 }
 
 /** A route with erased types, checked where it was defined. */
-export type Route = RouteSpec<TSchema, TSchema, TSchema>;
+export type Route = RouteSpec<TSchema, TSchema, TSchema> &
+  Required<Pick<RouteSpec<TSchema, TSchema, TSchema>, 'limitClass'>>;
 
 export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(spec: RouteSpec<P, Q, B>): Route {
-  return spec as unknown as Route;
+  return { limitClass: spec.method === 'GET' ? 'reads' : 'writes', ...spec } as unknown as Route;
 }

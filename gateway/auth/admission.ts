@@ -60,6 +60,11 @@ export class Admission {
     this.#load = load;
   }
 
+  /** Whose a token is; it is not counted as a call. Never rejects. */
+  async ownerOf(token: string): Promise<Principal | ServiceError> {
+    return this.#authenticator.authenticate(`Bearer ${token}`);
+  }
+
   /**
    * A place for a call that was admitted and read. Calls one of the two, once, possibly before it returns; neither after
    * `leave`, which ends a wait as well.

@@ -1,4 +1,5 @@
 /** Markup as tagged templates: every text in them is escaped, so that no document and no token can end an element. */
+import { escaped } from '../../core/pages/markup.ts';
 
 export interface Markup {
   readonly markup: string;
@@ -26,8 +27,4 @@ function written(part: Part): string {
   if (part === undefined) return '';
   if (typeof part === 'string' || typeof part === 'number') return escaped(String(part));
   return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('');
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,6 +1,8 @@
 /** What the sandbox's routes stand on. */
 import type { Timers } from '../../core/actors/contract.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
+import type { ServiceError } from '../api/errors/service-error.ts';
+import type { Principal } from '../api/principal.ts';
 import type { TokenStore } from '../auth/token-store.ts';
 import type { SandboxSessions } from './sessions.ts';
 import type { StreamPlaces } from './stream-places.ts';
@@ -16,4 +18,6 @@ export interface SandboxDeps {
   readonly places: StreamPlaces;
   /** undefined: it issues no tokens. */
   readonly tokens?: Pick<TokenStore, 'issueToken'>;
+  /** Whose an access token is. Never rejects. */
+  readonly ownerOf: (token: string) => Promise<Principal | ServiceError>;
 }

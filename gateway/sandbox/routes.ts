@@ -2,8 +2,8 @@
  * /v1/sandbox/*: faults on demand. These routes are thin: the fault injector of `signmesh up` performs them (SandboxControl),
  * and the coordinator has the sessions.
  *
- * In production none of these routes is mounted. All of them ask for `sandbox:admin`, act on the whole cluster (sessions alone
- * are the caller's tenant's), and are counted by no rate limit. None takes an Idempotency-Key: answers would be stored in the
+ * In production none of these routes is mounted. All of them ask for `sandbox:admin` and act on the whole cluster (reading a
+ * session of the caller's tenant asks for `signing:read`), and are counted by no rate limit. None takes an Idempotency-Key: answers would be stored in the
  * same Redis that these routes stop, restore and empty.
  */
 import type { Route } from '../api/route.ts';

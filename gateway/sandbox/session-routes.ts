@@ -27,6 +27,9 @@ const SessionView = Closed(
   {
     id: Type.String(),
     kind: OneOf(['dkg', 'signing']),
+    requested_by: OneOf(['client', 'wallet_service'], {
+      description: '`wallet_service`: for a wallet or a vault. No client steps it',
+    }),
     cluster: Type.Integer({ minimum: 1, description: 'the cluster that holds it, whose nodes its fields number' }),
     state: OneOf(enumNames(ReceiptStateSchema), { description: 'as in receipts' }),
     reason_code: Type.String({ description: 'the reason for its state: docs/reason-codes.md' }),
@@ -93,6 +96,8 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
   return [
     route({
       ...common,
+      // It reads the caller's tenant alone, and the cluster stays as it is.
+      scope: 'signing:read',
       method: 'GET',
       path: '/v1/sandbox/sessions/:id',
       operationId: 'getSandboxSession',
@@ -178,6 +183,7 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
   return {
     id: sessionId,
     kind: found.kind,
+    requested_by: found.walletService ? 'wallet_service' : 'client',
     // A coordinator of an earlier version does not say it.
     cluster: found.cluster || firstCluster,
     state: enumName(ReceiptStateSchema, found.state),

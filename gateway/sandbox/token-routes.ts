@@ -5,9 +5,12 @@
  */
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
+import { ServiceError } from '../api/errors/service-error.ts';
+import { actorOf } from '../api/principal.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Name, OneOf } from '../api/schema-kit.ts';
-import { type Scope, sandboxScopes } from '../api/scopes.ts';
+import { allScopes, type Scope, sandboxScopes } from '../api/scopes.ts';
+import { noSuch } from '../api/visibility.ts';
 import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';
@@ -40,7 +43,20 @@ const IssuedToken = Closed(
   { title: 'SandboxToken' },
 );
 
-export function tokenRoutes({ tokens }: Pick<SandboxDeps, 'tokens'>): readonly Route[] {
+const OwnerBody = Closed({
+  token: Type.String({ minLength: 1, maxLength: 512, description: 'an access token; it is written to no log' }),
+});
+
+const TokenOwner = Closed(
+  {
+    tenant: Type.String(),
+    actor: Type.String({ description: 'as approvals and `approvers` of policies name it' }),
+    scopes: Type.Array(OneOf(allScopes)),
+  },
+  { title: 'SandboxTokenOwner' },
+);
+
+export function tokenRoutes({ tokens, ownerOf }: Pick<SandboxDeps, 'tokens' | 'ownerOf'>): readonly Route[] {
   return [
     route({
       ...common,
@@ -63,6 +79,23 @@ export function tokenRoutes({ tokens }: Pick<SandboxDeps, 'tokens'>): readonly R
         const request = { tenant, environment: 'sandbox', scopes: scopes as readonly Scope[] } as const;
         const { token, record } = await tokens.issueToken({ ...request, ...(name !== undefined && { name }) });
         return { status: 201, body: { id: record.id, token, tenant, scopes: [...record.scopes] } };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/tokens/owner',
+      operationId: 'readSandboxTokenOwner',
+      clientName: 'sandbox.tokenOwner',
+      example: { token: 'svc_sk_test_madeUpTokenOfAnotherTenant' },
+      summary: 'Read whose an access token is: its tenant, and its scopes',
+      description: 'Of a token that you hold, also of a made-up one. 404: no such token works here.',
+      body: OwnerBody,
+      responses: { 200: { description: 'Its owner', schema: TokenOwner } },
+      handle: async (_, { body }) => {
+        const owner = await ownerOf(body.token);
+        if (owner instanceof ServiceError) throw owner.kind === 'unavailable' ? owner : noSuch('token');
+        return { status: 200, body: { tenant: owner.tenant, actor: actorOf(owner), scopes: [...owner.scopes] } };
       },
     }),
   ];

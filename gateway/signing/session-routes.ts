@@ -16,7 +16,7 @@ import { Closed, ContractEnum, ListOf, Nullable, OneOf, PathId, pageQuery, Times
 import { noSuch } from '../api/visibility.ts';
 import type { SessionReads } from './session-reads.ts';
 
-const common = { tag: 'Signing', scope: 'signing:read', limitClass: 'reads' } as const;
+const common = { tag: 'Signing', scope: 'signing:read' } as const;
 
 const kinds = ['dkg', 'signing'] as const;
 const allStates = Object.values(ReceiptState).filter((state) => typeof state === 'number');

@@ -6,23 +6,15 @@ import type { Envelope, MachineMs, UndeliveredReason } from '../../core/actors/c
 import { noTrace } from '../../core/actors/contract.ts';
 import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import type { OrderIssuer } from '../../gateway/signing/order-issuer.ts';
-import {
-  type CallOutcome,
-  Calls,
-  type Done,
-  type SigningCall,
-  SigningCalls,
-} from '../../gateway/signing/signing-calls.ts';
+import { type CallOutcome, Calls, type Done, SigningCalls } from '../../gateway/signing/signing-calls.ts';
 import type { Call, CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import type { GatewayFailure, SimulatedCall } from './client.ts';
+import type { CallUnderWay, SimulatedCall } from './client.ts';
+import type { ExternalProcessLink } from './external-processes.ts';
+import type { CallEvent } from './observation.ts';
+import type { Life } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
-
-/** A call that the gateway has sent. */
-export type CallUnderWay = Pick<SigningCall, 'tenant' | 'request' | 'walletService' | 'walletTerms' | 'keyScheme'> & {
-  readonly callId: bigint;
-};
 
 export interface CallPorts {
   readonly time: VirtualTime;
@@ -31,9 +23,7 @@ export interface CallPorts {
   readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
   readonly orders: OrderIssuer;
   readonly stateOf: () => 'up' | 'paused' | 'down';
-  readonly called: ((call: CallUnderWay) => void) | undefined;
-  readonly answered: ((call: CallUnderWay, response: unknown) => void) | undefined;
-  readonly failed: ((call: CallUnderWay, error: GatewayFailure) => void) | undefined;
+  readonly observed: (what: CallEvent, call: CallUnderWay) => void;
 }
 
 /** A call that waits for its answer. `callId` 0: it is not sent. */
@@ -58,7 +48,7 @@ export class SimulatedCalls extends Calls {
   /** Requests that arrive while the gateway is paused: it reads them when it resumes. */
   #unread: Waiting[] = [];
   /** The gateway's name: new for every start, so that an answer to an earlier start finds no receiver. */
-  address = 'gateway/sim';
+  #address = 'gateway/sim';
   #starts = 1;
 
   constructor(ports: CallPorts) {
@@ -89,11 +79,6 @@ export class SimulatedCalls extends Calls {
     return this.#calls.inFlight;
   }
 
-  find(callId: bigint): CallUnderWay | undefined {
-    const waiting = this.#waiting.get(callId);
-    return waiting && { ...waiting.call, callId };
-  }
-
   override start(call: SimulatedCall, done: Done): () => void {
     const waiting: Waiting = { call, done, callId: 0n, abandon: nothing };
     const state = this.#ports.stateOf();
@@ -103,31 +88,44 @@ export class SimulatedCalls extends Calls {
     return () => waiting.abandon();
   }
 
-  /** A frame for the gateway has arrived. */
-  arrived(to: string, { body }: WireMessage): void {
-    if (to !== this.address || body.case !== 'callReply') return;
-    this.#calls.onReply(body.value as CallReply);
-    this.#tell();
+  /** A frame for the gateway leaves the coordinator: with an answer, its call is promised one. */
+  promised({ to, message: { body } }: Envelope<WireMessage>): void {
+    if (to !== this.#address || body.case !== 'callReply') return;
+    const { callId, outcome } = body.value as CallReply;
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined || outcome.case === undefined || outcome.case === 'error') return;
+    this.#ports.observed({ kind: 'promised', response: outcome.value }, { ...waiting.call, callId });
   }
 
-  linkLost(): void {
-    this.#calls.onLinkLost();
-    this.#tell();
-  }
+  readonly link: ExternalProcessLink = {
+    address: () => this.#address,
+    arrived: ({ body }) => {
+      if (body.case !== 'callReply') return;
+      this.#calls.onReply(body.value as CallReply);
+      this.#tell();
+    },
+    linked: (up) => {
+      if (up) return;
+      this.#calls.onLinkLost();
+      this.#tell();
+    },
+  };
 
-  resumed(): void {
-    for (const waiting of this.#unread.splice(0)) this.#start(waiting);
-  }
-
-  /** The gateway has died; its next start is another. */
-  crashed(): void {
-    for (const waiting of [...this.#waiting.values(), ...this.#unread.splice(0)]) {
-      waiting.abandon();
-      this.#ended(waiting, { failure: gone() });
-    }
-    this.#starts += 1;
-    this.address = `gateway/sim-${this.#starts}`;
-  }
+  readonly life: Life = {
+    start: nothing,
+    crash: () => {
+      for (const waiting of [...this.#waiting.values(), ...this.#unread.splice(0)]) {
+        waiting.abandon();
+        this.#ended(waiting, { failure: gone() });
+      }
+      this.#starts += 1;
+      this.#address = `gateway/sim-${this.#starts}`;
+    },
+    pause: nothing,
+    resume: () => {
+      for (const waiting of this.#unread.splice(0)) this.#start(waiting);
+    },
+  };
 
   #start(waiting: Waiting): void {
     this.#starting = waiting;
@@ -142,8 +140,8 @@ export class SimulatedCalls extends Calls {
     const waiting = this.#starting!;
     waiting.callId = (message.body.value as Call).callId;
     this.#waiting.set(waiting.callId, waiting);
-    this.#ports.called?.({ ...waiting.call, callId: waiting.callId });
-    return this.#ports.send({ from: this.address, to: 'coordinator', message, trace: noTrace });
+    this.#ports.observed({ kind: 'called' }, { ...waiting.call, callId: waiting.callId });
+    return this.#ports.send({ from: this.#address, to: 'coordinator', message, trace: noTrace });
   }
 
   #tell(): void {
@@ -152,10 +150,10 @@ export class SimulatedCalls extends Calls {
 
   #ended({ call, callId, done }: Waiting, outcome: CallOutcome): void {
     const { response, failure } = outcome;
-    const { answered, failed } = this.#ports;
     if (this.#waiting.delete(callId)) {
-      if (failure === undefined) answered?.({ ...call, callId }, response.value);
-      else failed?.({ ...call, callId }, failure);
+      const what: CallEvent =
+        failure === undefined ? { kind: 'answered', response: response.value } : { kind: 'failed', error: failure };
+      this.#ports.observed(what, { ...call, callId });
     }
     done(outcome);
   }

@@ -36,6 +36,11 @@ export interface SimCaller extends Pick<SigningCall, 'walletService' | 'keySchem
 
 export type SimulatedCall = SigningCall & Pick<SimCaller, 'orders'>;
 
+/** A call that the gateway has sent. */
+export type CallUnderWay = Pick<SigningCall, 'tenant' | 'request' | 'walletService' | 'walletTerms' | 'keyScheme'> & {
+  readonly callId: bigint;
+};
+
 /** The time of a refusal by the gateway: one round trip. */
 const refusalMs = 20;
 

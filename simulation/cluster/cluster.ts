@@ -3,315 +3,245 @@
  * encoded frames, stores, a gateway's calls, a receiver of webhooks, and all faults of these parts (scenarios/faults/vocabulary/fault.ts).
  * Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
-import { expiryAddress, keyRecordKey, sessionKey } from '../../coordinator/contract/messages.ts';
-import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../../coordinator/expiry.ts';
-import { noTrace } from '../../core/actors/contract.ts';
+import type { ActorEvent, Address, RandomBytes, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
-import { type NodeRecord, type NodeWrite, keyRecordKey as nodesKeyRecordKey } from '../../nodes/records/records.ts';
+import { orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import type { Roster } from '../../proto/roster.ts';
-import type { FaultStatus, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { SimulatedCalls } from './calls.ts';
-import { SimClient } from './client.ts';
-import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
-import type { CoordinatorSnapshot, NodeSnapshot, SyncStore } from './memory-stores.ts';
+import type { CallRequest, WireMessage } from '../../proto/wire.ts';
+import { faultEngine } from '../../scenarios/faults/engine.ts';
+import { frameText } from '../../scenarios/faults/frame-text.ts';
+import type { FaultEngine, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { SimulatedCalls } from './calls.ts';
+import { ClusterControls, type ClusterParts } from './cluster-controls.ts';
+import { Deliveries } from './deliveries.ts';
+import { ExternalEnds, type ExternalProcess } from './external-processes.ts';
+import { performOrder } from './fault-effects.ts';
+import { FaultService } from './fault-service.ts';
+import { identitiesOf } from './identities.ts';
+import { linkTimeoutDefaultMs, SimulatedLinks } from './links.ts';
+import { MachineLives } from './machine-lives.ts';
+import { memoryNodeStore } from './memory-stores.ts';
 import type { Bug, SimOptions } from './options.ts';
-import type { ProcessState } from './processes.ts';
-import type { SimToken } from './token.ts';
-import type { SimVendor } from './vendor.ts';
+import { nodeName, noLife, Processes } from './processes.ts';
+import { randomStream } from './random.ts';
+import { Recorder } from './recorder.ts';
+import { type ClusterMember, SharedWorld } from './shared.ts';
+import { Starts } from './starts.ts';
+import { StoreCopies } from './store-copies.ts';
+import { SimToken } from './token.ts';
+import { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
-import { nodeName, SimWorld } from './world.ts';
 
 export { SimCall, type SimCaller } from './client.ts';
-export type { Delivery } from './deliveries.ts';
+export type { SimSnapshot } from './cluster-controls.ts';
 export type { Bug, FrameFate, SimOptions } from './options.ts';
 export type { ProcessState } from './processes.ts';
 
-/** The result of `snapshot`; only `restore` reads it. */
-export interface SimSnapshot {
-  readonly coordinator: CoordinatorSnapshot;
-  readonly nodes: readonly NodeSnapshot[];
-  readonly deliveries: DeliveriesSnapshot | undefined;
-}
+const deliveryScheduleDefaultMs: readonly number[] = [200, 1_000, 5_000];
 
 /** One simulated gateway makes calls for a tenant. */
-export class SimCluster extends SimClient {
+export class SimCluster extends ClusterControls implements ClusterMember {
   override readonly time: VirtualTime;
-  readonly roster: Roster;
+  override readonly roster: Roster;
   /** Every frame, event, process and fault, one line each: the trace. Empty without `keepTrace`. */
-  readonly trace: SimWorld['trace'];
+  readonly trace: string[] = [];
   /** The events of actors. Empty without `keepTrace`. */
-  readonly events: SimWorld['events'];
+  readonly events: { readonly address: Address; readonly event: ActorEvent }[] = [];
   /** Actors that threw, with `onBug: 'record'`. */
-  readonly bugs: readonly Bug[];
-  readonly #world: SimWorld;
-  readonly #number: number | undefined;
-  protected override readonly send: SimClient['send'] = (call, done) => this.calls.start(call, done);
+  readonly bugs: Bug[] = [];
+  /** Of its gateway. */
+  readonly calls: SimulatedCalls;
+  /** The vendor of MPC_VENDOR keys. */
+  readonly vendor: SimVendor;
+  readonly #options: SimOptions;
+  readonly #external: readonly ExternalProcess[];
+  readonly #ends: ExternalEnds;
+  protected override readonly parts: ClusterParts;
+  #externalCalls = 0n;
+  protected override readonly send: ClusterControls['send'] = (call, done) => this.calls.start(call, done);
 
   constructor(options: SimOptions) {
     super();
-    this.#number = options.number;
-    const world = new SimWorld(options);
-    this.#world = world;
-    this.time = world.time;
-    this.roster = world.roster;
-    this.trace = world.trace;
-    this.events = world.events;
-    this.bugs = world.bugs;
-    if (options.sweeping === true) this.#sweepForEver(options.sweepEveryMs);
-    for (const fault of options.faults ?? []) this.arm(fault);
-  }
-
-  /** Of its gateway. */
-  get calls(): SimulatedCalls {
-    return this.#world.calls;
-  }
-
-  /** Milliseconds since the world began. */
-  get scenarioMs(): number {
-    return this.#world.recorder.atMs;
-  }
-
-  // --- processes ---------------------------------------------------------------------------------------------------
-
-  startCoordinator(): void {
-    this.start('coordinator');
-  }
-
-  crashCoordinator(): void {
-    this.crash('coordinator');
-  }
-
-  startNode(id: number): void {
-    this.start(nodeName(id));
-  }
-
-  crashNode(id: number): void {
-    this.crash(nodeName(id));
-  }
-
-  /** Whether a node's process is up; a paused one counts as up. */
-  isNodeUp(id: number): boolean {
-    return this.stateOf(nodeName(id)) !== 'down';
-  }
-
-  get isCoordinatorUp(): boolean {
-    return this.stateOf('coordinator') !== 'down';
-  }
-
-  /** "redis", "coordinator", "node/1" …, "gateway", and with a receiver "worker" and "receiver". */
-  processes(): readonly ProcessName[] {
-    return this.#world.processes.names();
-  }
-
-  stateOf(process: ProcessName): ProcessState {
-    return this.#world.processes.stateOf(process);
-  }
-
-  /** Of its latest start. */
-  bootOf(process: ProcessName): string {
-    return this.#world.processes.bootOf(process);
-  }
-
-  /** The number of its starts. */
-  startsOf(process: ProcessName): number {
-    return this.#world.processes.startsOf(process);
-  }
-
-  /** Whether a node or gateway has its link to the coordinator. */
-  isLinked(process: ProcessName): boolean {
-    return this.#world.network.isUp(process);
-  }
-
-  /** Starts a process that is down, linked at once. */
-  start(process: ProcessName): void {
-    this.#world.processes.start(process, true);
-  }
-
-  /** It restarts after `restartAfterMs`; by default only `start` restarts it. */
-  crash(process: ProcessName, options: { readonly loseState?: boolean; readonly restartAfterMs?: number } = {}): void {
-    this.#world.processes.crash(process, options.loseState ?? false, options.restartAfterMs ?? null);
-  }
-
-  pause(process: ProcessName): void {
-    this.#world.processes.pause(process);
-  }
-
-  resume(process: ProcessName): void {
-    this.#world.processes.resume(process);
-  }
-
-  /** Nodes that are linked to the coordinator. */
-  nodesReady(): number {
-    return this.roster.nodes.filter(({ id }) => this.#world.network.isUp(nodeName(id))).length;
-  }
-
-  /** Whether the gateway has a link to the coordinator. */
-  get isGatewayLinked(): boolean {
-    return this.#world.network.isUp('gateway');
-  }
-
-  /** The offset of a process's clock from virtual time. */
-  clockOffsetMs(process: ProcessName): number {
-    return this.#world.processes.clockOffsetMs(process);
-  }
-
-  /** Sets every clock forward. Timers ignore it, and virtual time does not pass. */
-  advance(byMs: number): void {
-    const { processes, recorder } = this.#world;
-    processes.advance(byMs);
-    for (const { id } of this.roster.nodes) recorder.clock(nodeName(id), processes.clockOffsetMs(nodeName(id)));
-    recorder.clock('coordinator', processes.clockOffsetMs('coordinator'));
-  }
-
-  /** Sets the offset of every clock to this value, whatever faults did to it. `ownMs`: of processes, beside that. */
-  rightClocks(offsetMs = 0, ownMs: Readonly<Record<string, number>> = {}): void {
-    this.#world.faultService.rightClocks();
-    this.#world.processes.rightClocks(offsetMs, ownMs);
-  }
-
-  // --- faults ------------------------------------------------------------------------------------------------------
-
-  /** Returns the fault's id. Throws FaultError when the fault makes no sense for this cluster. */
-  arm(fault: Fault): string {
-    return this.#world.faultService.arm(fault);
-  }
-
-  /** Returns whether a fault with that id existed. */
-  disarm(id: string): boolean {
-    return this.#world.faultService.disarm(id);
-  }
-
-  /** Ends all faults; releases the frames that they hold. */
-  clearFaults(): void {
-    this.#world.faultService.clear();
-  }
-
-  faultStatuses(): readonly FaultStatus[] {
-    return this.#world.faultService.list();
-  }
-
-  /** Announces a step of a scenario, for triggers that name it. */
-  step(name: string): void {
-    this.#world.faultService.step(name);
-  }
-
-  /** Ends every fault, and starts or resumes every process. Clocks keep their offsets. */
-  heal(): void {
-    const { faultService, processes, recorder } = this.#world;
-    faultService.clear();
-    for (const process of processes.names()) {
-      processes.resume(process);
-      processes.start(process, false);
-    }
-    recorder.healed();
-  }
-
-  // --- what is durable ---------------------------------------------------------------------------------------------
-
-  /** A node's Ed25519 seed, for tests in which it lies under its own signature. */
-  identitySeed(id: number): Uint8Array {
-    return this.#world.identities[id - 1]!;
-  }
-
-  /** The durable record of a session; undefined when the guests of the world store the sessions. The same for keys and logs. */
-  storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
-    const record = this.#world.coordinatorStore
-      .as(Number.MAX_SAFE_INTEGER, this.#number)
-      .loadNow(sessionKey(tenant, sessionId));
-    return record?.kind === 'session' ? record.session : undefined;
-  }
-
-  /** The durable record of a key. */
-  storedKey(tenant: string, keyId: string): KeyRecord | undefined {
-    const record = this.#world.coordinatorStore
-      .as(Number.MAX_SAFE_INTEGER, this.#number)
-      .loadNow(keyRecordKey(tenant, keyId));
-    return record?.kind === 'key' ? record.key : undefined;
-  }
-
-  /** The tenant's event log, oldest first: an event's sequence is its index, counted from 1. */
-  eventLog(tenant: string): readonly LoggedEvent[] {
-    return this.#world.coordinatorStore.events(tenant);
-  }
-
-  /** The nodes whose store has a share of the key. */
-  holdersOf(tenant: string, keyId: string): readonly number[] {
-    const ids = this.roster.nodes.map(({ id }) => id);
-    return ids.filter((id) => this.nodeStore(id).loadNow(nodesKeyRecordKey(tenant, keyId)) !== undefined);
-  }
-
-  /** The store of a node, for tests that act as a thief. */
-  nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
-    return this.#world.nodeStores[id - 1]!;
-  }
-
-  /** The vendor of MPC_VENDOR keys. */
-  get vendor(): SimVendor {
-    return this.#world.vendor;
-  }
-
-  /** The PKCS#11 token of a node. */
-  token(id: number): SimToken {
-    return this.#world.tokens[id - 1]!;
-  }
-
-  /** All durable state. */
-  snapshot(): SimSnapshot {
-    const { coordinatorStore, nodeStores, deliveries } = this.#world;
-    return {
-      coordinator: coordinatorStore.snapshot(),
-      nodes: nodeStores.map((store) => store.snapshot()),
-      deliveries: deliveries?.snapshot(),
+    const { number = firstCluster, shared = new SharedWorld(options.time, options.external?.redis) } = options;
+    const { time, redis, processes: table, store: coordinatorStore } = shared;
+    shared.join(this);
+    this.#options = options;
+    this.time = time;
+    const { nodes: identities, gateway, roster } = identitiesOf(options, shared.gatewaySeed);
+    shared.gatewaySeed = gateway;
+    this.roster = roster;
+    const { observe, record, startsBefore, seed, randomOf = (label: string) => randomStream(seed, label) } = options;
+    const trace = options.keepTrace === false ? undefined : this.trace;
+    const recorder = new Recorder({ time, trace, observe, record, frameText: options.frameText ?? frameText });
+    const processes = new Processes({
+      ...{ time, startsBefore, cluster: number, table },
+      told: (...of) => recorder.process(...of),
+    });
+    const nodeStores = identities.map(() => memoryNodeStore());
+    const tokens = identities.map((_, index) => {
+      const process = nodeName(index + 1);
+      const failed = (fault: string) => observe?.({ kind: 'token', atMs: recorder.atMs, process, fault });
+      return new SimToken(time, randomOf(`token/${index + 1}`), () => faultService.hsmFails(process), failed);
+    });
+    const vendor = new SimVendor(time, randomOf('vendor'), (...of) => machines.calledBack(...of), {
+      ...options.vendor,
+      changed: observe && ((order) => observe({ kind: 'vendor', atMs: recorder.atMs, order })),
+    });
+    this.vendor = vendor;
+    this.calls = new SimulatedCalls({
+      ...{ time, roster, orders: orderIssuer({ roster, identitySeed: gateway, random: randomOf('gateway') }) },
+      nowMs: () => processes.nowMs('gateway'),
+      send: (envelope) => links.network.send('gateway', 'out', envelope),
+      stateOf: () => processes.stateOf('gateway'),
+      observed: (...of) => recorder.call(...of),
+    });
+    const deliveries = options.receiver
+      ? new Deliveries({
+          ...{ time, random: randomOf('worker'), scheduleMs: options.deliveryScheduleMs ?? deliveryScheduleDefaultMs },
+          events: (tenant) => coordinatorStore.events(tenant),
+          tenants: () => coordinatorStore.tenants(),
+          stateOf: (process) => processes.stateOf(process),
+          isRedisUp: () => redis.isUp,
+          tried: (...of) => recorder.delivery(...of),
+        })
+      : undefined;
+    const stores = { nodeStores, coordinatorStore, deliveries };
+    const copies = new StoreCopies(stores);
+    const faultService: FaultService = new FaultService({
+      time,
+      engine: options.engine ?? this.#engine(identities, randomOf('faults')),
+      perform: (order) => {
+        if (options.external?.perform(order) === true) return;
+        const secondCoordinator = (on: boolean) => machines.second(on);
+        const { network } = links;
+        performOrder(order, { processes, network, recorder, deliveries, vendor, copies, secondCoordinator });
+      },
+      told: (...of) => recorder.fault(...of),
+    });
+    this.#external = this.#externalProcesses(number, deliveries);
+    this.#ends = new ExternalEnds(this.#external, number);
+    const links: SimulatedLinks = new SimulatedLinks(
+      {
+        ...{ time, recorder, processes, faultService, random: randomOf, ends: this.#ends },
+        machines: () => machines,
+        left: (received) => this.calls.promised(received),
+      },
+      roster.nodes.map(({ id }) => nodeName(id)),
+      options,
+    );
+    const starts = new Starts(options, {
+      ...{ time, roster, identities, tokens, vendor, recorder, processes, faultService, redis, random: randomOf },
+      ...{ ...stores, network: links.network, events: this.events, bugs: this.bugs },
+    });
+    const machines: MachineLives = new MachineLives({ starts, links, processes, redis, ...stores });
+    this.parts = {
+      ...{ number, shared, identities, nodeStores, tokens, recorder, processes, faultService, links, machines },
+      deliveries,
     };
+    if (options.shared === undefined) this.open();
   }
 
-  /**
-   * Restarts every process from that durable state; all that was in memory, nonces too, is void. Guests in `except` continue:
-   * they must clear their memory themselves.
-   */
-  restore(snapshot: SimSnapshot, except: readonly ProcessName[] = []): void {
-    const { coordinatorStore, nodeStores, deliveries } = this.#world;
-    const restarted = this.processes().filter((process) => !except.includes(process));
-    for (const process of restarted) this.crash(process);
-    coordinatorStore.restore(snapshot.coordinator);
-    for (const [index, store] of nodeStores.entries()) store.restore(snapshot.nodes[index]!);
-    if (snapshot.deliveries) deliveries?.restore(snapshot.deliveries);
-    for (const process of restarted) this.start(process);
+  #engine(identities: readonly Uint8Array[], random: RandomBytes): FaultEngine {
+    const { linkTimeoutMs = linkTimeoutDefaultMs, external, externalCounts } = this.#options;
+    const { roster } = this;
+    return faultEngine({
+      ...{ nodesTotal: roster.nodes.length, random, roster, linkTimeoutMs, ...externalCounts },
+      identitySeed: (id) => identities[id - 1],
+      hasPorts: external !== undefined,
+      world: 'simulated',
+    });
   }
 
-  // --- webhooks and expiry -----------------------------------------------------------------------------------------
-
-  /** Every try to deliver an event so far. */
-  deliveries(): readonly Delivery[] {
-    return this.#world.deliveries?.log() ?? [];
+  /** Those of another room come first, and live with the first cluster; the cluster's own take the places that they leave. */
+  #externalProcesses(number: number, deliveries: Deliveries | undefined): readonly ExternalProcess[] {
+    const all = this.#options.external?.all ?? [];
+    const linked = all.filter(({ link }) => link !== undefined);
+    const { calls } = this;
+    return [
+      ...(number === firstCluster ? all : linked.map((one) => ({ ...one, life: noLife }))),
+      { name: 'gateway', life: calls.life, link: () => calls.link },
+      ...(deliveries ? [{ name: 'worker', life: deliveries.life }] : []),
+      ...(deliveries ? [{ name: 'receiver', life: noLife }] : []),
+    ];
   }
 
-  /** The type of every event that the receiver has acknowledged, in the order of the acknowledgements. */
-  delivered(): readonly string[] {
-    return this.#world.deliveries?.delivered() ?? [];
+  /** Starts all processes. */
+  open(): void {
+    const { sweeping, sweepEveryMs: everyMs, faults = [] } = this.#options;
+    const { number, shared, processes, links, machines } = this.parts;
+    if (number === firstCluster) {
+      processes.add('redis', {
+        start: () => this.#redisIs(true),
+        crash: () => this.#redisIs(false),
+        pause: () => shared.redis.set(false),
+        resume: () => this.#redisIs(true),
+      });
+    }
+    processes.add('coordinator', machines.ofCoordinator());
+    for (const { id } of this.roster.nodes) processes.add(nodeName(id), machines.ofNode(id));
+    const added = new Set<ProcessName>();
+    for (const { name, life, link } of this.#external) {
+      if (!added.has(name)) processes.add(name, link === undefined ? life : links.lifeOf(name, life));
+      added.add(name);
+    }
+    for (const process of processes.names()) processes.start(process, true);
+    if (sweeping === true) this.#sweepForEver(everyMs);
+    for (const fault of faults) this.arm(fault);
   }
 
-  /** Deliveries in progress, and invalid jobs of the worker's queue. */
-  get queue(): { readonly outstanding: number; readonly putAside: number } {
-    const { deliveries } = this.#world;
-    return { outstanding: deliveries?.outstanding ?? 0, putAside: deliveries?.putAside ?? 0 };
+  // --- Redis, as all clusters of the world have it -----------------------------------------------------------------
+
+  #redisIs(up: boolean): void {
+    this.parts.shared.redisIs(up);
+    if (up) this.parts.deliveries?.wake();
   }
 
-  /** Starts one scan for expired sessions. A live coordinator scans by itself, a simulated one with `sweeping`. */
-  sweep(): void {
-    const message = { kind: 'sweep' } as const;
-    for (const coordinator of this.#world.coordinators)
-      coordinator.deliver({ from: 'runtime', to: expiryAddress, message, trace: noTrace });
+  redisAnswers(ready: boolean): void {
+    this.parts.machines.tell({ kind: 'storeStatus', ready });
   }
+
+  logged(tenant: string, event: LoggedEvent, sequence: number): void {
+    this.parts.recorder.logged(tenant, event, sequence);
+  }
+
+  logGrew(): void {
+    // At a whole millisecond, as everything except the moment of a write.
+    const { time } = this;
+    const deliveries = this.parts.deliveries;
+    if (deliveries) time.after(Math.floor(time.nowMs()) + 2 - time.nowMs(), () => deliveries.wake());
+  }
+
+  // --- external processes ------------------------------------------------------------------------------------------
+
+  /** An external process sends a message to the coordinator. */
+  sendFrom(from: ProcessName, message: WireMessage, trace: Trace): UndeliveredReason | undefined {
+    const { tenant, body } = message;
+    if (body.case === 'call' && body.value.request?.case !== undefined) {
+      // Their call ids are negative, apart from those of the cluster's own gateway.
+      this.#externalCalls -= 1n;
+      const { request, walletService = false } = body.value;
+      const call = { tenant, callId: this.#externalCalls, request: request as CallRequest, walletService };
+      this.parts.recorder.call({ kind: 'called' }, call);
+    }
+    const address = this.#ends.of(from)[0]?.address() ?? from;
+    return this.parts.links.network.send(from, 'out', { from: address, to: 'coordinator', message, trace });
+  }
+
+  /** The fate of a call of a port; undefined: no fault is armed. The caller performs its orders. */
+  portCall: FaultService['portCall'] = (call) => this.parts.faultService.portCall(call);
+  /** The fate of a request to a gateway; undefined: no fault is armed. */
+  request: FaultService['request'] = (request) => this.parts.faultService.request(request);
+  perform: FaultService['perform'] = (orders) => this.parts.faultService.perform(orders);
 
   /** It does not count as outstanding work: see virtual-time.ts. */
   #sweepForEver(everyMs = sweepEveryMs): void {
-    const { coordinatorStore, processes, guests } = this.#world;
+    const { external } = this.#options;
     const again = () => {
       // Without an ended lifetime a scan changes nothing, and a world may be idle for days.
-      if (guests.sessions !== undefined || coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
+      if (external?.sessions !== undefined || this.parts.shared.store.nextEndMs() <= this.nowMs('coordinator'))
+        this.sweep();
       this.time.after(everyMs, again, true);
     };
     this.time.after(everyMs, again, true);

@@ -8,24 +8,40 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import { ClusterCalls } from '../../gateway/signing/cluster-calls.ts';
 import { ClusterFaults, processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { FaultStatus, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type {
+  FaultStatus,
+  PortCallMade,
+  PortVerdict,
+  ProcessName,
+} from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { SimClient } from './client.ts';
-import { SimCluster } from './cluster.ts';
-import type { ExternalProcesses, ExternalProcessHost } from './external-processes.ts';
+import { SimCluster, type SimSnapshot } from './cluster.ts';
 import type { Observation } from './observation.ts';
 import type { SimOptions } from './options.ts';
 import { randomStream } from './random.ts';
 import { SharedWorld } from './shared.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-export interface SimClustersOptions extends Omit<SimOptions, 'observe' | 'number' | 'shared' | 'guests' | 'faults'> {
+export interface SimClustersOptions extends Omit<SimOptions, 'observe' | 'number' | 'shared' | 'faults'> {
   /** 1 by default. */
   readonly clusters?: number | undefined;
-  /** Processes of another room that have a link to every cluster; without them the clusters share one simulated gateway. */
-  readonly externalProcessesOf?: (cluster: number, host: ExternalProcessHost) => ExternalProcesses;
   /** The observations of a cluster, in that cluster's own names. */
   readonly observe?: ((observation: Observation, cluster: number) => void) | undefined;
+}
+
+export interface ClustersSnapshot {
+  readonly cluster: SimSnapshot;
+  /** Those after the first, if there are any. */
+  readonly further?: readonly SimSnapshot[];
+}
+
+/** The effect of faults on a call of a port. */
+interface PortCallFate {
+  readonly fate?: Exclude<PortVerdict['fate'], 'answered'>;
+  readonly delayMs?: number;
+  /** Called when the call has left. */
+  readonly left: () => void;
 }
 
 export class SimClusters extends SimClient {
@@ -36,10 +52,10 @@ export class SimClusters extends SimClient {
   protected override readonly send: SimClient['send'];
   readonly #faults: ClusterFaults;
 
-  constructor({ clusters = 1, observe, record, externalProcessesOf, ...options }: SimClustersOptions) {
+  constructor({ clusters = 1, observe, record, ...options }: SimClustersOptions) {
     super();
     this.#faults = new ClusterFaults(clusters);
-    this.#shared = new SharedWorld(options.time);
+    this.#shared = new SharedWorld(options.time, options.external?.redis);
     this.time = this.#shared.time;
     this.each = Array.from({ length: clusters }, (_, index) => {
       const number = index + 1;
@@ -48,7 +64,6 @@ export class SimClusters extends SimClient {
         ...randomnessIn(number, options),
         number,
         shared: this.#shared,
-        ...(externalProcessesOf && { guests: (host: ExternalProcessHost) => externalProcessesOf(number, host) }),
         // The world has one worker and one receiver.
         receiver: options.receiver === true && number === firstCluster,
         ...(observe && { observe: (observation) => observe(observation, number) }),
@@ -57,6 +72,12 @@ export class SimClusters extends SimClient {
     });
     const calls = clusters === 1 ? this.first.calls : this.#calls(options);
     this.send = (call, done) => calls.start(call, done);
+    if (options.external === undefined) this.open();
+  }
+
+  /** Starts all processes, cluster by cluster. A world with external processes, which use it, is not open before. */
+  open(): void {
+    for (const cluster of this.each) cluster.open();
   }
 
   #calls({ seed, readyMade }: Pick<SimOptions, 'seed' | 'readyMade'>): ClusterCalls {
@@ -89,6 +110,11 @@ export class SimClusters extends SimClient {
 
   get first(): SimCluster {
     return this.each[0]!;
+  }
+
+  /** 32 bytes: of the identity that all gateways share. */
+  get gatewaySeed(): Uint8Array {
+    return this.#shared.gatewaySeed!;
   }
 
   /** Of all clusters, one after the other. */
@@ -168,13 +194,44 @@ export class SimClusters extends SimClient {
     for (const cluster of this.each) cluster.step(name);
   }
 
+  /** The fate of a call of a port by the faults of all clusters; undefined: none is armed. */
+  portCall(call: PortCallMade): PortCallFate | undefined {
+    const verdicts = this.each.flatMap((cluster) => {
+      const verdict = cluster.portCall(call);
+      return verdict === undefined ? [] : [{ cluster, ...verdict }];
+    });
+    if (verdicts.length === 0) return undefined;
+    for (const { cluster, before } of verdicts) cluster.perform(before);
+    const fate = verdicts.map((verdict) => verdict.fate).find((one) => one !== 'answered');
+    const delayMs = verdicts.reduce((sum, verdict) => sum + verdict.delayMs, 0);
+    return {
+      ...(fate !== undefined && { fate }),
+      ...(delayMs > 0 && { delayMs }),
+      left: () => {
+        for (const { cluster, after } of verdicts) cluster.perform(after);
+      },
+    };
+  }
+
+  snapshot(): ClustersSnapshot {
+    const [cluster, ...further] = this.each.map((one) => one.snapshot());
+    return { cluster: cluster!, ...(further.length > 0 && { further }) };
+  }
+
+  /** See SimCluster.restore. */
+  restore({ cluster, further = [] }: ClustersSnapshot, except: readonly ProcessName[] = []): void {
+    for (const [index, snapshot] of [cluster, ...further].entries()) {
+      this.each[index]!.restore(snapshot, index === 0 ? except : []);
+    }
+  }
+
   #of(number: number): SimCluster {
     return this.each[number - 1] ?? this.first;
   }
 }
 
 /** The randomness of a cluster: identities, ids and random numbers follow from it, and no two clusters have the same. */
-export function randomnessIn(
+function randomnessIn(
   cluster: number,
   { seed, randomOf }: Pick<SimOptions, 'seed' | 'randomOf'>,
 ): Pick<SimOptions, 'seed' | 'randomOf'> {

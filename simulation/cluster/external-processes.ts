@@ -1,30 +1,22 @@
 /**
- * Processes of another room in the simulated world, e.g. gateways that run the wallet API. They start and die as all processes
- * do, and a process with a link talks to the coordinator as a gateway.
+ * Processes that are no part of a cluster but talk to its coordinator or share its Redis: gateways, workers, receivers. They start
+ * and die as all processes do. The cluster has a small gateway of its own, and with `receiver` a small worker; those of another
+ * room, e.g. gateways that run the wallet API, take their places.
  */
 
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { Address, Envelope, Trace, UndeliveredReason } from '../../core/actors/contract.ts';
-import type { Roster } from '../../proto/roster.ts';
+import type { Address, Envelope } from '../../core/actors/contract.ts';
 import type { WireMessage } from '../../proto/wire.ts';
-import type {
-  ApiServerRequest,
-  ApiServerVerdict,
-  Order,
-  PortCallMade,
-  PortVerdict,
-  ProcessName,
-} from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { WorldOrder } from './fault-service.ts';
-import type { Life, Processes } from './processes.ts';
-import type { CalledStore } from './store-side.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { Life } from './processes.ts';
+import type { CalledStore, RedisReach } from './store-side.ts';
 
 export interface ExternalProcess {
   readonly name: ProcessName;
   readonly life: Life;
-  /** undefined: it has no link to the coordinator. */
-  readonly link?: ExternalProcessLink;
+  /** Its end of the link to this cluster's coordinator; undefined: it has no links. */
+  readonly link?: (cluster: number) => ExternalProcessLink;
 }
 
 export interface ExternalProcessLink {
@@ -35,64 +27,46 @@ export interface ExternalProcessLink {
   linked(up: boolean): void;
 }
 
-/** The ports of the world for its guests. */
-export interface ExternalProcessHost {
-  readonly time: VirtualTime;
-  readonly roster: Roster;
-  /** 32 bytes: of the identity that all gateways share. */
-  readonly gatewaySeed: Uint8Array;
-  readonly processes: Processes;
-  send(from: ProcessName, message: WireMessage, trace: Trace): UndeliveredReason | undefined;
-  /** The fate of a call of a port; undefined: no fault is armed. The caller performs its orders. */
-  portCall(call: PortCallMade): PortVerdict | undefined;
-  /** The fate of a request to a gateway; undefined: no fault is armed. */
-  request(request: ApiServerRequest): ApiServerVerdict | undefined;
-  perform(orders: readonly Order[]): void;
-}
-
+/** The processes of another room, and what comes with them. */
 export interface ExternalProcesses {
   readonly all: readonly ExternalProcess[];
-  /** The store of the coordinator's records, by the fence of its start; by default in memory. */
+  /** The store of a cluster's records, by the fence of its coordinator's start; by default in memory. */
   readonly sessions?: (
+    cluster: number,
     fence: number,
     of: { readonly clusterId: string; readonly resumeKey: Uint8Array },
   ) => CalledStore<CoordinatorWrite, CoordinatorRecord>;
-  /** Called when Redis becomes reachable or unreachable. */
-  readonly redisIs?: (up: boolean) => void;
-  /** Performs the fault engine's orders that concern guests; returns whether it did. */
-  readonly perform?: (order: WorldOrder) => boolean;
+  /** They reach Redis while the coordinators do. */
+  readonly redis: RedisReach;
+  /** Performs the fault engine's orders that concern them; returns whether it did. */
+  readonly perform: (order: WorldOrder) => boolean;
 }
 
-export type MakeExternalProcesses = (host: ExternalProcessHost) => ExternalProcesses;
+/** Their ends of the links of one cluster. A process may have several ends; the first is its own. */
+export class ExternalEnds {
+  readonly #ends: readonly (readonly [ProcessName, ExternalProcessLink])[];
 
-export const noExternalProcesses: ExternalProcesses = { all: [] };
-
-/** Guests by the address and by the name of their links. */
-export class ExternalProcessLinks {
-  readonly #links: ReadonlyMap<ProcessName, ExternalProcessLink>;
-
-  constructor(guests: readonly ExternalProcess[]) {
-    this.#links = new Map(guests.flatMap(({ name, link }) => (link === undefined ? [] : [[name, link] as const])));
+  constructor(processes: readonly ExternalProcess[], cluster: number) {
+    this.#ends = processes.flatMap(({ name, link }) => (link === undefined ? [] : [[name, link(cluster)] as const]));
   }
 
   get names(): readonly ProcessName[] {
-    return [...this.#links.keys()];
+    return this.#ends.map(([name]) => name);
   }
 
-  of(name: ProcessName): ExternalProcessLink | undefined {
-    return this.#links.get(name);
+  of(name: ProcessName): readonly ExternalProcessLink[] {
+    return this.#ends.flatMap(([own, link]) => (own === name ? [link] : []));
   }
 
-  /** The present guest of this address. */
+  /** The process that has this address now. */
   nameAt(address: Address): ProcessName | undefined {
-    return this.names.find((name) => this.#links.get(name)!.address() === address);
+    return this.#ends.find(([, link]) => link.address() === address)?.[0];
   }
 
-  /** Returns whether a guest took the message. */
-  arrived(name: ProcessName, { to, message }: Pick<Envelope<WireMessage>, 'to' | 'message'>): boolean {
-    const link = this.#links.get(name);
-    if (link === undefined || link.address() !== to) return false;
-    link.arrived(message);
-    return true;
+  /** A frame for an earlier start of the process finds no receiver. */
+  arrived(name: ProcessName, { to, message }: Pick<Envelope<WireMessage>, 'to' | 'message'>): void {
+    this.of(name)
+      .find((link) => link.address() === to)
+      ?.arrived(message);
   }
 }

@@ -25,7 +25,7 @@ import type { WireMessage } from '../../proto/wire.ts';
 import type { WriteVerdict } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { Machine } from './machine.ts';
 import type { LaterStore, World } from './machine-ports.ts';
-import { type CalledStore, type Redis, storeSide } from './store-side.ts';
+import { type CalledStore, type RedisReach, storeSide } from './store-side.ts';
 
 const storeLatencyMs = 1;
 
@@ -74,7 +74,7 @@ export function nodeMachine(
 
 export function coordinatorMachine(
   config: SessionConfig,
-  redis: Redis,
+  redis: RedisReach,
   ports: MemberPorts<CoordinatorWrite, CoordinatorRecord>,
   cryptoBackend = 'simulated',
   mailboxMax?: number,
@@ -107,7 +107,11 @@ export function coordinatorMachine(
   return Object.assign(machine, { arrived: (envelope: Envelope<WireMessage>) => nodeFrames.deliver(envelope) });
 }
 
-function storeOf<W, R>(ports: MemberPorts<W, R>, redis: Redis | undefined, isAlive: () => boolean): LaterStore<W, R> {
+function storeOf<W, R>(
+  ports: MemberPorts<W, R>,
+  redis: RedisReach | undefined,
+  isAlive: () => boolean,
+): LaterStore<W, R> {
   const { time, store, verdict, readsFail, wrote } = ports;
   return storeSide({ time, store, latencyMs: storeLatencyMs, isAlive, verdict, readsFail, redis, wrote });
 }

@@ -1,6 +1,6 @@
 /**
  * The Store ports in memory: the state that a process finds after a crash. The coordinator's store answers exactly as the scripts
- * of coordinator/store do (one conformance suite tests both).
+ * of coordinator/store do: the rules of layout.ts apply to both, and one suite compares their answers.
  */
 
 import {
@@ -12,12 +12,11 @@ import {
   sessionKey,
 } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
-import { changeOf, endingOf, openingOf } from '../../coordinator/store/layout.ts';
+import { changeOf, endingOf, guardName, holdOf, openingOf } from '../../coordinator/store/layout.ts';
 import type { Store, WriteOutcome } from '../../core/actors/contract.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionPageQuery } from '../../proto/session-list.ts';
 import { copyOf } from './copy.ts';
 
@@ -205,29 +204,22 @@ export function memoryCoordinatorStore(
     const refused = opening === 'checked' && closed.has(keyOf(next));
     const bound = boundOtherwise(binds);
     if (guardIntent !== '') {
-      const byService = next.ceremony.kind === 'signing' && next.ceremony.facts.walletService;
-      const guard = `${next.tenant}/${byService ? 'order' : 'intent'}/${guardIntent}`;
+      const guard = `${next.tenant}/${guardName(next, guardIntent)}`;
       const other = session(next.tenant, intents.get(guard) ?? '');
-      if (other) {
-        const over = nowMs >= other.expiresMs;
-        const live = [ReceiptState.ACCEPTED, ReceiptState.PENDING_HUMAN_APPROVAL, ReceiptState.RESUMED].includes(
-          other.state,
-        );
-        const stands = live || [ReceiptState.BACKEND_COMPLETED, ReceiptState.BACKEND_FAILED].includes(other.state);
+      const hold = other && holdOf(other, nowMs);
+      if (other && hold) {
         // Only its own cluster ends a session: until then it may still sign.
-        if (stands && clusterOf(sessionKey(other.tenant, other.sessionId)) !== writer) {
+        if (clusterOf(sessionKey(other.tenant, other.sessionId)) !== writer) {
           const { sessionId } = other;
           return { kind: 'conflict', code: 'INTENT_ELSEWHERE', current: { kind: 'elsewhere', sessionId } };
         }
-        if (other.state === ReceiptState.BACKEND_COMPLETED || (live && !over)) return conflict('INTENT_TAKEN', other);
+        if (hold === 'keeps') return conflict('INTENT_TAKEN', other);
         if (refused) return conflict('KEY_CLOSED');
-        if (live || other.state === ReceiptState.BACKEND_FAILED) {
-          if (ends?.session.sessionId !== other.sessionId || ends.session.epoch !== other.epoch + 1) {
-            return conflict('INTENT_HELD', other);
-          }
-          if (bound) return bound;
-          put(ends.session, ends.event);
+        if (ends?.session.sessionId !== other.sessionId || ends.session.epoch !== other.epoch + 1) {
+          return conflict('INTENT_HELD', other);
         }
+        if (bound) return bound;
+        put(ends.session, ends.event);
       }
       if (refused) return conflict('KEY_CLOSED');
       if (bound) return bound;

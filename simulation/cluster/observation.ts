@@ -28,14 +28,17 @@ interface ObservedCall {
   readonly request: unknown;
 }
 
-export type Observation =
+export type CallEvent =
   /** A client's call left the gateway. */
-  | (ObservedCall & { readonly kind: 'called' })
+  | { readonly kind: 'called' }
   /** Its answer is in a frame that leaves the coordinator. It may still be lost. `response`: decoded. */
-  | (ObservedCall & { readonly kind: 'promised'; readonly response: unknown })
+  | { readonly kind: 'promised'; readonly response: unknown }
   /** The client has its answer. */
-  | (ObservedCall & { readonly kind: 'answered'; readonly response: unknown })
-  | (ObservedCall & { readonly kind: 'failed'; readonly error: GatewayFailure })
+  | { readonly kind: 'answered'; readonly response: unknown }
+  | { readonly kind: 'failed'; readonly error: GatewayFailure };
+
+export type Observation =
+  | (ObservedCall & CallEvent)
   /**
    * A frame leaves its sender. `touched`: a fault changed it; its content is then not the sender's. `decided`: while a fault is
    * armed, with the first that leaves instead of `sent`.

@@ -10,7 +10,7 @@ import type { WireEnvelope, WireMessage } from '../../proto/wire.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { FaultEngine } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
-import type { MakeExternalProcesses } from './external-processes.ts';
+import type { ExternalProcesses } from './external-processes.ts';
 import type { Codec } from './frame-codec.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
@@ -69,12 +69,15 @@ export interface SimOptions {
   /** The vendor of MPC_VENDOR keys. */
   readonly vendor?: SimVendorOptions;
 
-  /** Of further clusters of one world (clusters.ts): number and shared parts. By default cluster 1 of its own world. */
+  /**
+   * Of the clusters of one world (clusters.ts), which open them when all are made: number and shared parts. By default cluster 1 of its own
+   * world, which is open at once.
+   */
   readonly number?: number;
   readonly shared?: SharedWorld;
 
-  /** Processes of another room. A guest named "gateway" or "worker" replaces the world's own. */
-  readonly guests?: MakeExternalProcesses;
+  /** Processes of another room. One named "gateway" or "worker" replaces the world's own. */
+  readonly external?: ExternalProcesses;
   /** The number of gateways and workers among them, for faults that name one. */
   readonly externalCounts?: { readonly gateways: number; readonly workers: number };
 

@@ -17,6 +17,14 @@ export interface Life {
   resume(): void;
 }
 
+/** Of a process that only has a name and a state, or a life elsewhere. */
+export const noLife: Life = {
+  start: () => undefined,
+  crash: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+};
+
 interface Process {
   /** As its own cluster names it. */
   readonly name: ProcessName;
@@ -183,4 +191,13 @@ export class Processes {
   #full(name: ProcessName): string {
     return processIn(this.#ports.cluster ?? 1, name);
   }
+}
+
+export function nodeName(id: number): `node/${number}` {
+  return `node/${id}`;
+}
+
+/** 0 for any process that is no node. */
+export function nodeIdOf(process: ProcessName): number {
+  return process.startsWith('node/') ? Number(process.slice(5)) : 0;
 }

@@ -11,9 +11,10 @@ import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../scenarios/faults/vocabulary/fault.ts';
 import { pointOf } from '../../scenarios/faults/vocabulary/trigger-points.ts';
+import type { CallUnderWay } from './client.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';
 import type { FrameOutcome } from './network.ts';
-import type { Observation } from './observation.ts';
+import type { CallEvent, Observation } from './observation.ts';
 import { publicState } from './public-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -91,6 +92,15 @@ export class Recorder {
       bytes: (bytes ?? encodeFrame(received)).length,
       text: this.#options.frameText(arrivals?.[0]?.envelope ?? received),
       faults: outcome?.faults ?? [],
+    });
+  }
+
+  call(what: CallEvent, { request: { case: method, value: request }, ...call }: CallUnderWay): void {
+    const { tenant, callId, walletService = false, walletTerms, keyScheme } = call;
+    this.observe?.({
+      ...{ ...what, atMs: this.atMs, tenant, callId, method, request, walletService },
+      ...(walletTerms && { walletTerms }),
+      ...(keyScheme !== undefined && { keyScheme }),
     });
   }
 

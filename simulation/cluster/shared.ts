@@ -1,11 +1,11 @@
 /**
- * The shared parts of the clusters of one simulated world: virtual time, Redis with its content, and the processes that belong to
+ * The shared parts of the clusters of one simulated world: virtual time, Redis and the coordinators' records, and the processes that belong to
  * no cluster (Redis, gateways, the worker, the receiver). A world of one cluster has them for itself.
  */
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { type MemoryCoordinatorStore, memoryCoordinatorStore } from './memory-stores.ts';
 import type { ProcessTable } from './processes.ts';
-import { Redis } from './store-side.ts';
+import { RedisReach } from './store-side.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 /** A cluster of the world, as other clusters affect it. */
@@ -20,7 +20,7 @@ export interface ClusterMember {
 
 export class SharedWorld {
   readonly time: VirtualTime;
-  readonly redis = new Redis();
+  readonly redis: RedisReach;
   readonly processes: ProcessTable = new Map();
   readonly store: MemoryCoordinatorStore;
   /** Of the identity that all gateways share; the first cluster's randomness makes it. */
@@ -28,8 +28,9 @@ export class SharedWorld {
   /** By number, from 1. */
   readonly #members: ClusterMember[] = [];
 
-  constructor(time = new VirtualTime()) {
+  constructor(time = new VirtualTime(), redis = new RedisReach()) {
     this.time = time;
+    this.redis = redis;
     this.store = memoryCoordinatorStore((tenant, event, sequence, cluster) => {
       this.#members[cluster - 1]!.logged(tenant, event, sequence);
       for (const member of this.#members) member.logGrew();

@@ -5,8 +5,9 @@
 
 import type { SessionConfig } from '../../coordinator/contract/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../../coordinator/contract/messages.ts';
-import type { ActorEvent, Address, Envelope, WriteOutcome } from '../../core/actors/contract.ts';
+import type { ActorEvent, Address, Envelope, RandomBytes, WriteOutcome } from '../../core/actors/contract.ts';
 import { safeErrorText } from '../../core/actors/error-text.ts';
+import { firstCluster } from '../../core/redis/clusters.ts';
 import type { NodeIdentity } from '../../nodes/behaviours.ts';
 import { type NodeRecord, type NodeWrite, vendorRecordName } from '../../nodes/records/records.ts';
 import { vendorNews } from '../../nodes/vendor/routing.ts';
@@ -14,7 +15,6 @@ import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
-import type { ExternalProcesses } from './external-processes.ts';
 import type { FaultService } from './fault-service.ts';
 import { strangeStore } from './faulty-store.ts';
 import {
@@ -28,9 +28,8 @@ import { type MemoryCoordinatorStore, type MemoryNodeStore, unreliableStore } fr
 import type { SimulatedNetwork } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { Processes } from './processes.ts';
-import { randomStream } from './random.ts';
 import type { Recorder } from './recorder.ts';
-import { called, type Redis } from './store-side.ts';
+import { called, type RedisReach } from './store-side.ts';
 import type { SimToken } from './token.ts';
 import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -47,11 +46,12 @@ export interface StartParts {
   readonly tokens: readonly SimToken[];
   readonly vendor: SimVendor;
   readonly coordinatorStore: MemoryCoordinatorStore;
+  readonly redis: RedisReach;
   readonly recorder: Recorder;
   readonly processes: Processes;
   readonly network: SimulatedNetwork;
   readonly faultService: FaultService;
-  readonly guests: ExternalProcesses;
+  readonly random: (label: string) => RandomBytes;
   readonly events: { readonly address: Address; readonly event: ActorEvent }[];
   readonly bugs: Bug[];
 }
@@ -59,18 +59,16 @@ export interface StartParts {
 export class Starts {
   readonly #options: SimOptions;
   readonly #parts: StartParts;
-  readonly #redis: Redis;
 
-  constructor(options: SimOptions, parts: StartParts, redis: Redis) {
+  constructor(options: SimOptions, parts: StartParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#redis = redis;
   }
 
   coordinator(boot: string, send: CoordinatorPorts['send']): CoordinatorMachine {
     const { readyMade } = this.#options;
     const config: SessionConfig = {
-      resumeKey: this.#random('resume-key')(32),
+      resumeKey: this.#parts.random('resume-key')(32),
       lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
       nodesWaitMs,
       partialTimeoutMs: 2000,
@@ -85,12 +83,13 @@ export class Starts {
     const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
     const fence = this.#parts.processes.startsOf('coordinator');
     const { faultService } = this.#parts;
-    const own = this.#parts.coordinatorStore.as(fence, this.#options.number);
+    const { number = firstCluster, external } = this.#options;
+    const own = this.#parts.coordinatorStore.as(fence, number);
     const store = strangeStore(own, (what) => faultService.storeShows(what));
     const { clusterId } = this.#parts.roster;
     const ports = this.#ports('coordinator', boot, {
       store:
-        this.#parts.guests.sessions?.(fence, { clusterId, resumeKey: config.resumeKey }) ??
+        external?.sessions?.(number, fence, { clusterId, resumeKey: config.resumeKey }) ??
         called(this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store),
       send,
       wrote:
@@ -99,7 +98,7 @@ export class Starts {
           observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process: 'coordinator', boot, write, outcome })),
     });
     const { cryptoBackend, mailboxMax } = this.#options;
-    return coordinatorMachine(config, this.#redis, ports, cryptoBackend, mailboxMax);
+    return coordinatorMachine(config, this.#parts.redis, ports, cryptoBackend, mailboxMax);
   }
 
   node(id: number, boot: string): NodeMachine {
@@ -149,7 +148,7 @@ export class Starts {
     return {
       time: this.#parts.time,
       nowMs: () => processes.nowMs(process),
-      random: this.#random(boot),
+      random: this.#parts.random(boot),
       emit: (address: Address, event: ActorEvent) => {
         if (hasTrace) events.push({ address, event });
         recorder.emitted(process, address, event);
@@ -171,10 +170,5 @@ export class Starts {
     const text = safeErrorText(error);
     this.#parts.bugs.push({ address, text });
     this.#parts.recorder.bug(process, address, text);
-  }
-
-  #random(label: string) {
-    const { seed, randomOf } = this.#options;
-    return randomOf === undefined ? randomStream(seed, label) : randomOf(label);
   }
 }

@@ -17,16 +17,16 @@ interface RedisCopy {
 }
 
 export class StoreCopies {
-  readonly #parts: () => CopiedParts;
+  readonly #parts: CopiedParts;
   readonly #nodes = new Map<string, NodeCopy>();
   readonly #redis = new Map<string, RedisCopy>();
 
-  constructor(parts: () => CopiedParts) {
+  constructor(parts: CopiedParts) {
     this.#parts = parts;
   }
 
   keep(process: ProcessName, copy: string): void {
-    const { coordinatorStore, deliveries } = this.#parts();
+    const { coordinatorStore, deliveries } = this.#parts;
     const store = this.#storeOf(process);
     if (store !== undefined) this.#nodes.set(`${process} ${copy}`, store.snapshot());
     else this.#redis.set(copy, { records: coordinatorStore.snapshot(), deliveries: deliveries?.snapshot() });
@@ -39,7 +39,7 @@ export class StoreCopies {
 
   /** Call it while the process is down. */
   restore(process: ProcessName, copy: string): void {
-    const { coordinatorStore, deliveries } = this.#parts();
+    const { coordinatorStore, deliveries } = this.#parts;
     const store = this.#storeOf(process);
     if (store !== undefined) {
       store.restore(this.#nodes.get(`${process} ${copy}`) ?? store.snapshot());
@@ -52,8 +52,6 @@ export class StoreCopies {
   }
 
   #storeOf(process: ProcessName): MemoryNodeStore | undefined {
-    return process.startsWith('node/')
-      ? this.#parts().nodeStores[Number(process.slice('node/'.length)) - 1]
-      : undefined;
+    return process.startsWith('node/') ? this.#parts.nodeStores[Number(process.slice('node/'.length)) - 1] : undefined;
   }
 }

@@ -43,7 +43,7 @@ export interface StoreSideOptions<W, R> {
   readonly verdict: () => WriteVerdict | undefined;
   readonly readsFail: () => boolean;
   /** undefined: a separate store, on its own disk. */
-  readonly redis: Redis | undefined;
+  readonly redis: RedisReach | undefined;
   /** Called for every write that took effect or was refused, at that moment. */
   readonly wrote: ((write: W, outcome: WriteOutcome<R>['kind']) => void) | undefined;
 }
@@ -53,7 +53,14 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
   const { time, store, latencyMs, isAlive, verdict, readsFail, redis, wrote } = options;
   const reach = (perform: () => void, timedOut: () => void): void => {
     if (redis === undefined || redis.isUp) perform();
-    else redis.wait(time, perform, timedOut);
+    else {
+      // A command whose caller stopped waiting still runs.
+      const cancel = time.after(commandTimeoutMs, timedOut);
+      redis.whenUp(() => {
+        cancel();
+        perform();
+      });
+    }
   };
 
   function load(key: string, answer: (found: Found<R>) => void): void {
@@ -96,7 +103,6 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
         if (!isAlive()) return;
         store.write(write, (outcome) => {
           if (outcome.kind !== 'unavailable') wrote?.(write, outcome.kind);
-          // A command whose caller stopped waiting still runs.
           if (!isWaiting) return;
           if (fate === 'unanswered') later(unavailable('the answer was lost'), commandTimeoutMs);
           else later(outcome);
@@ -120,8 +126,8 @@ function unavailableBy(error: unknown): Unavailable {
   return unavailable(error.message);
 }
 
-/** Whether Redis is reachable. Its content survives. */
-export class Redis {
+/** Whether processes reach Redis. Its content survives. */
+export class RedisReach {
   #up = true;
   #waiting: (() => void)[] = [];
 
@@ -137,12 +143,9 @@ export class Redis {
     return true;
   }
 
-  /** Runs the command when Redis is back; reports a timeout, and still runs it then. */
-  wait(time: VirtualTime, perform: () => void, timedOut: () => void): void {
-    const cancel = time.after(commandTimeoutMs, timedOut);
-    this.#waiting.push(() => {
-      cancel();
-      perform();
-    });
+  /** Now, or once Redis is back. */
+  whenUp(perform: () => void): void {
+    if (this.#up) perform();
+    else this.#waiting.push(perform);
   }
 }

@@ -7,7 +7,7 @@ import { Announcing, announceEveryMs } from '../../coordinator/store/announcing.
 import { silentLog } from '../../core/actors/live/ports.ts';
 import { RedisClusters } from '../../core/redis/redis-clusters.ts';
 import type { SimCluster } from '../cluster/cluster.ts';
-import { nodeName } from '../cluster/world.ts';
+import { nodeName } from '../cluster/processes.ts';
 import type { MemoryRedis } from '../redis/memory-redis.ts';
 import type { RunLoop } from './run-loop.ts';
 

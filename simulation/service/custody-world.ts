@@ -9,7 +9,6 @@ import type { RandomBytes } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
 import type { Cryptography } from '../../core/crypto/backend.ts';
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
-import { firstCluster } from '../../core/redis/clusters.ts';
 import type { Route } from '../../gateway/api/route.ts';
 import { allScopes, isScope } from '../../gateway/api/scopes.ts';
 import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/auth/token-store.ts';
@@ -27,15 +26,22 @@ import type { Send } from '../../wallets/delivery/egress/public.ts';
 import { ObjectTable } from '../../wallets/store/event-text.ts';
 import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import type { SimCluster } from '../cluster/cluster.ts';
-import type { ExternalProcess, ExternalProcessLink } from '../cluster/external-processes.ts';
+import { type ClustersSnapshot, SimClusters, type SimClustersOptions } from '../cluster/clusters.ts';
+import type { ExternalProcess } from '../cluster/external-processes.ts';
 import { randomStream } from '../cluster/random.ts';
 import { VirtualTime } from '../cluster/virtual-time.ts';
 import type { Packing } from '../redis/blocks.ts';
 import type { KeyspaceSnapshot } from '../redis/keyspace.ts';
+import { announceForever } from './announcements.ts';
 import { Client, type ClientOptions, type Response } from './client.ts';
-import { ClusterSet, type ClusterSetOptions, type ClusterSetSnapshot } from './cluster-set.ts';
 import { Exchange } from './exchange.ts';
-import { type ServedGateway, type SimGateway, startGateway, type WorldConfig } from './gateway-process.ts';
+import {
+  type ServedGateway,
+  type SimGateway,
+  type SimulatedClusterLink,
+  startGateway,
+  type WorldConfig,
+} from './gateway-process.ts';
 import { type PortCall, type PortPlan, ProcessLife } from './process-life.ts';
 import { Providers } from './providers-side.ts';
 import { Queues, reconQueueOf, webhookQueueOf } from './queues.ts';
@@ -43,9 +49,11 @@ import { Receivers } from './receivers.ts';
 import { type ReplyListener, SimRedis, type WayMs } from './redis-side.ts';
 import { callRpc, type RpcAnswer, type RpcCall } from './rpc-exchange.ts';
 import { RunLoop } from './run-loop.ts';
+import { StoredSessions } from './session-side.ts';
 import { startWorker } from './worker-process.ts';
 
-export interface WorldOptions extends Omit<ClusterSetOptions, 'externalCounts'> {
+export interface WorldOptions
+  extends Omit<SimClustersOptions, 'external' | 'externalCounts' | 'receiver' | 'deliveryScheduleMs'> {
   /** Gateway processes; 1 by default. The first is named "gateway", the others "gateway/2" and so on. */
   readonly gateways?: number;
   /** Likewise "worker", "worker/2". */
@@ -86,7 +94,7 @@ export interface WorldOptions extends Omit<ClusterSetOptions, 'externalCounts'> 
 }
 
 /** The result of `snapshot`: maps, lists and plain values. */
-export interface WorldSnapshot extends ClusterSetSnapshot {
+export interface WorldSnapshot extends ClustersSnapshot {
   readonly redis: KeyspaceSnapshot;
   readonly webhooks: readonly WebhookJob[];
   readonly recon: readonly ReconTask[];
@@ -122,6 +130,8 @@ const receiverWayMs = 5;
 export class CustodyWorld {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
+  /** All clusters as one, for faults and clocks. */
+  readonly clusters: SimClusters;
   readonly receivers: Receivers;
   /** Every call of a port, log line, request and answer, one line each; empty without `keepTrace`. */
   readonly trace: string[] = [];
@@ -131,10 +141,12 @@ export class CustodyWorld {
   readonly #members: readonly Member[];
   readonly #config: WorldConfig;
   readonly #ring: KeyRing;
-  readonly #side: ClusterSet;
+  readonly #sessions: StoredSessions;
   readonly #redis: SimRedis;
   readonly #queues: Queues;
   readonly #providers: Providers;
+  /** By cluster: counts a call to it. Empty with one cluster, which announces nothing. */
+  #called: readonly (() => void)[] = [];
   #portCalls = 0;
   #clients = 0;
   #tokens = 0;
@@ -171,13 +183,14 @@ export class CustodyWorld {
       current: () => key,
       find: (id) => (id === key.id ? key : undefined),
     };
-    this.#side = new ClusterSet({
-      redis: this.#redis.memory,
-      loop: this.loop,
-      link: (gateway, cluster) => this.#link(this.#member(gateway), cluster),
-      guests: {
-        all: this.#members.map((member) => this.#guest(member)),
-        redisIs: (up) => this.#redis.set(up),
+    this.#sessions = new StoredSessions(this.redis, this.loop, () => this.clusters);
+    const restore = holdCryptography(cryptography);
+    this.clusters = new SimClusters({
+      ...{ sweeping: true, ...options, time, externalCounts: { gateways, workers } },
+      external: {
+        all: this.#members.map((member) => this.#external(member)),
+        sessions: this.#sessions.of,
+        redis: this.#redis.reach,
         perform: (order) => {
           if (order.kind === 'receiver') this.receivers.behave(order.behaviour);
           else if (order.kind === 'worker') this.#queues.webhooks.stall(order.stalled);
@@ -187,24 +200,21 @@ export class CustodyWorld {
         },
       },
     });
-    const restore = holdCryptography(cryptography);
-    this.#side.open({ sweeping: true, ...options, time, externalCounts: { gateways, workers } });
+    this.clusters.open();
+    if (this.eachCluster.length > 1) {
+      this.#called = this.eachCluster.map((cluster) => announceForever(cluster, this.redis, this.loop));
+    }
     restore();
   }
 
   /** The first cluster, which also has the processes of no cluster. */
   get cluster(): SimCluster {
-    return this.#side.all.first;
-  }
-
-  /** All clusters as one, for faults and clocks. */
-  get clusters(): ClusterSet['all'] {
-    return this.#side.all;
+    return this.clusters.first;
   }
 
   /** Each cluster with its own names, by number from 1. */
   get eachCluster(): readonly SimCluster[] {
-    return this.#side.all.each;
+    return this.clusters.each;
   }
 
   get nowMs(): number {
@@ -238,14 +248,14 @@ export class CustodyWorld {
 
   /** The durable record of a session; undefined: there is none. */
   storedSession(tenant: string, sessionId: string): Promise<SessionRecord | undefined> {
-    return this.#side.storedSession(tenant, sessionId);
+    return this.#sessions.find(tenant, sessionId);
   }
 
   /** All durable state. Take it apart only to store it. */
   snapshot(): WorldSnapshot {
     const { webhooks, recon } = this.#queues;
     return {
-      ...this.#side.snapshot(),
+      ...this.clusters.snapshot(),
       redis: this.redis.space.snapshot(),
       webhooks: [...webhooks.jobs],
       recon: [...recon.jobs],
@@ -263,8 +273,10 @@ export class CustodyWorld {
       this.redis.space.restore(snapshot.redis);
       this.#queues.webhooks.restore(snapshot.webhooks);
       this.#queues.recon.restore(snapshot.recon);
-      const except = staying.map(({ name }) => name);
-      this.#side.restore(snapshot, except);
+      this.clusters.restore(
+        snapshot,
+        staying.map(({ name }) => name),
+      );
     } finally {
       release();
     }
@@ -362,7 +374,7 @@ export class CustodyWorld {
 
   // --- processes ---------------------------------------------------------------------------------------------------
 
-  #guest(member: Member): ExternalProcess {
+  #external(member: Member): ExternalProcess {
     const { name } = member;
     const life: ExternalProcess['life'] = {
       start: (boot) => this.#start(member, boot),
@@ -375,29 +387,34 @@ export class CustodyWorld {
       pause: () => member.life?.pause(),
       resume: () => member.life?.resume(),
     };
-    return name.startsWith('gateway') ? { name, life, link: this.#link(member, firstCluster) } : { name, life };
+    if (!name.startsWith('gateway')) return { name, life };
+    return {
+      ...{ name, life },
+      link: (cluster) => ({
+        address: () => `gateway/${this.cluster.bootOf(name)}`,
+        arrived: (message) => member.life?.enter(() => member.gateway?.arrived(cluster, message)),
+        linked: (up) => member.life?.enter(() => member.gateway?.linked(cluster, up)),
+      }),
+    };
   }
 
-  #link(member: Member, cluster: number): ExternalProcessLink {
-    return {
-      address: () => `gateway/${this.#side.host.processes.bootOf(member.name)}`,
-      arrived: (message) => {
-        const { life, gateway } = member;
-        life?.enter(() => gateway?.arrived(cluster, message));
+  /** The clusters as this gateway reaches them. */
+  #reachedBy(gateway: ProcessName): readonly SimulatedClusterLink[] {
+    return this.eachCluster.map((cluster, index) => ({
+      roster: cluster.roster,
+      send: (message, trace) => {
+        if (message.body.case === 'call') this.#called[index]?.();
+        return cluster.sendFrom(gateway, message, trace);
       },
-      linked: (up) => {
-        member.life?.enter(() => member.gateway?.linked(cluster, up));
-      },
-    };
+    }));
   }
 
   #start(member: Member, boot: string): void {
     const { name } = member;
-    const host = this.#side.host;
     const life = new ProcessLife(
       {
         time: this.time,
-        nowMs: (process) => host.processes.nowMs(process),
+        nowMs: (process) => this.cluster.nowMs(process),
         callLeaves: (call) => this.#callLeaves(call),
         crash: (process) => this.cluster.crash(process, { restartAfterMs: 500 }),
         note: (text) => this.#note(text),
@@ -415,8 +432,8 @@ export class CustodyWorld {
     if (name.startsWith('gateway')) {
       const providers = this.#providers.of(life);
       member.gateway = startGateway(life, {
-        clusters: this.#side.reachedBy(name),
-        identitySeed: host.gatewaySeed,
+        clusters: this.#reachedBy(name),
+        identitySeed: this.clusters.gatewaySeed,
         ...{
           redis,
           providers,
@@ -450,7 +467,7 @@ export class CustodyWorld {
     const number = this.#portCalls;
     this.#note(() => `${call.process} call ${number} ${call.port} ${call.what}`);
     const { process, port, what } = call;
-    const ofFaults = this.#side.portCall({ process, port, call: what });
+    const ofFaults = this.clusters.portCall({ process, port, call: what });
     const planned = this.#options.plan?.({ ...call, number });
     return ofFaults === undefined ? planned : { ...planned, ...ofFaults };
   }
@@ -465,7 +482,7 @@ export class CustodyWorld {
 
   /** The fate of a request to a gateway by the faults of its API server; undefined: no fault is armed. */
   apiServerVerdict(request: ApiServerRequest): ApiServerVerdict | undefined {
-    return this.#side.host.request(request);
+    return this.cluster.request(request);
   }
 
   /** A request that reaches a gateway now. Calls one of the two once; `lost`: it is down, or dies before it answers. */

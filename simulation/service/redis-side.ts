@@ -4,6 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { RandomBytes } from '../../core/actors/contract.ts';
+import { RedisReach } from '../cluster/store-side.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
 import type { Packing } from '../redis/blocks.ts';
 import { MemoryRedis, type RedisLink } from '../redis/memory-redis.ts';
@@ -23,11 +24,11 @@ const commandTimeoutMs = 1_000;
 
 export class SimRedis {
   readonly memory: MemoryRedis;
+  /** Whether processes reach it, coordinators too. */
+  readonly reach = new RedisReach();
   readonly #time: VirtualTime;
   readonly #way: WayMs;
   readonly #replied: ReplyListener | undefined;
-  #up = true;
-  #onUp: (() => void)[] = [];
 
   constructor(time: VirtualTime, way: WayMs, packing?: Packing, replied?: ReplyListener) {
     this.#time = time;
@@ -36,21 +37,9 @@ export class SimRedis {
     this.memory = new MemoryRedis({ nowMs: () => Math.floor(time.nowMs()) }, packing);
   }
 
-  get isUp(): boolean {
-    return this.#up;
-  }
-
-  set(up: boolean): void {
-    this.#up = up;
-    if (up) for (const run of this.#onUp.splice(0)) run();
-  }
-
   /** After this time, and not before Redis is back. */
   after(ms: number, run: () => void): void {
-    this.#time.after(ms, () => {
-      if (this.#up) run();
-      else this.#onUp.push(run);
-    });
+    this.#time.after(ms, () => this.reach.whenUp(run));
   }
 
   /** A connection of this process, as the gateway's: it fails at once while Redis is unreachable. */
@@ -62,7 +51,7 @@ export class SimRedis {
         life.call('redis', name, (fate, answer) => {
           const failLater = (text: string) =>
             this.#time.after(commandTimeoutMs, () => answer(failing(new Error(text))), true);
-          if (!this.#up) {
+          if (!this.reach.isUp) {
             const text = "Stream isn't writeable and enableOfflineQueue options is false";
             this.#time.after(1, () => answer(failing(new Error(text))));
             return;
@@ -72,7 +61,7 @@ export class SimRedis {
             return;
           }
           towards.carry(fate.delayMs ?? 0, () => {
-            if (!this.#up) {
+            if (!this.reach.isUp) {
               back.carry(0, () => answer(failing(new Error('Connection is closed.'))));
               return;
             }

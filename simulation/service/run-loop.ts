@@ -3,11 +3,12 @@
  * have resolved a promise a turn of the event loop, so that all code that waited for it runs before the next one. Events of the
  * signing cluster resolve no promises and need no turn.
  */
+// Node's own, even where a test has replaced the global one.
+import { setImmediate } from 'node:timers';
 import type { Cryptography } from '../../core/crypto/backend.ts';
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
 import { holdObjects, type ObjectTable } from '../../wallets/store/event-text.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
-import { turnOfEventLoop } from './event-loop-turn.ts';
 
 /** Whether a loop of this process has its turn, and the waiting loops, first come first. */
 let isTaken = false;
@@ -123,4 +124,15 @@ export class RunLoop {
     this.#turnsHere += 1;
     if (this.#turnsHere > turnsAtOnceMax) throw new Error(`no end at ${nowMs}: a loop waits for nothing`);
   }
+}
+
+/**
+ * When it resolves, every earlier microtask and `process.nextTick` has run, with all their consequences: Node guarantees that
+ * before its next phase begins. So it is the exact border between two events of a simulated world, for chains of promises of any
+ * length. No simulated process can notice its duration, or the other work of the process meanwhile.
+ */
+export function turnOfEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

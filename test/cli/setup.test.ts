@@ -38,6 +38,7 @@ class Fixture {
     // Once: a process that is running must not find one half written.
     this.makeTools();
     this.program('redis-server', `echo 'Redis server v=7.2.4 sha=0'`);
+    this.program('chromium', '');
   }
 
   path = (path: string) => join(this.root, path);
@@ -104,7 +105,7 @@ const source = readFileSync(join(root, 'cli/main.ts'), 'utf8');
 if (source === 'broken') { console.log('cli/main.ts:1:1: error: broken'); process.exit(1); }
 const out = process.argv[2];
 mkdirSync(join(out, 'cli'), { recursive: true });
-const without = 'globalThis.signmeshNoRedis ? "(" + globalThis.signmeshNoRedis + ")" : ""';
+const without = '[globalThis.signmeshNoRedis, globalThis.signmeshNoChromium].map((why) => why && "(" + why + ")").find(Boolean)';
 const words = '[' + JSON.stringify(source) + ', ...process.argv.slice(2), ' + without + '].filter(Boolean).join(" ")';
 writeFileSync(join(out, 'cli/main.js'), 'console.log(' + words + ')');
 const inputs = ['cli/main.ts', 'long-unchanged.ts'].filter((path) => existsSync(join(root, path)));
@@ -271,6 +272,23 @@ test.each(causes.slice(0, runs(2, causes.length)))(
     }
   },
 );
+
+test('tests get a chromium, and no other command does; without one they hear why', async () => {
+  const fixture = installed();
+  rmSync(fixture.path('bin/chromium'));
+  fixture.program('sudo', 'shift\nexec "$@"');
+  fixture.program('apk', `echo 'E: no such package' >&2; exit 1`);
+  await fixture.run(['up']);
+  await fixture.run(['--development', 'check'], { CHROMIUM_PATH: '/a/browser' });
+  expect(fixture.calls('apk')).toBe(0);
+  const why = 'chromium is not on this machine, and apk did not install it: E: no such package. ';
+  const remedy = 'Install the package "chromium", or set CHROMIUM_PATH to a browser\'s program.';
+  expect((await fixture.run(['--development', 'check'])).stdout).toBe(`one check (${why}${remedy})\n`);
+  fixture.program('apk', `cp bin/redis-server bin/chromium`);
+  expect((await fixture.run(['--development', 'check'])).stdout).toBe('one check\n');
+  await fixture.run(['--development', 'check']);
+  expect(fixture.read('apk.calls')).toBe('add chromium\nadd chromium\n');
+});
 
 test.each((['SIGTERM', 'SIGINT', 'SIGHUP'] as const).slice(0, runs(1, 3)))(
   '%s during set-up ends its command and set-up',

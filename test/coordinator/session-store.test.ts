@@ -18,8 +18,10 @@ import {
   progress,
   type SigningRecord,
 } from '../../coordinator/contract/record.ts';
+import { type SessionState, transitions } from '../../coordinator/contract/transitions.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
+import { holdOf } from '../../coordinator/store/layout.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import type { Store } from '../../core/actors/contract.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
@@ -268,6 +270,21 @@ describe.each([
       );
     },
   );
+
+  test('answers for a session that has an intent as the table says, in every state and at the end of its lifetime', async () => {
+    const codes = { keeps: 'INTENT_TAKEN', yields: 'INTENT_HELD', '': undefined } as const;
+    for (const state of Object.keys(transitions).map(Number) as SessionState[]) {
+      for (const beforeEndMs of [1, 0]) {
+        const intent = `${name} held ${state} ${beforeEndMs}`;
+        const first = { ...session(intent), state };
+        expect(await store.write(create(first))).toEqual(written);
+        const atMs = first.expiresMs - beforeEndMs;
+        const code = codes[holdOf(first, atMs)];
+        const outcome = code === undefined ? written : conflict(code, first);
+        expect([state, await store.write(create(session(intent), atMs))]).toEqual([state, outcome]);
+      }
+    }
+  });
 
   test('keeps an intent for its completed session as long as that is retained', async () => {
     const intent = `${name} completed`;

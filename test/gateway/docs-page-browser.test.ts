@@ -13,9 +13,6 @@ import { patienceMs } from '../support/until.ts';
 
 const executablePath = findChromium();
 
-if (executablePath === undefined)
-  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with CHROMIUM_PATH', () => {});
-
 describe.skipIf(executablePath === undefined)('the page of the API in a browser', () => {
   let browser: Browser;
   let running: Running;

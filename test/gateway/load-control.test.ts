@@ -249,7 +249,6 @@ function slowRoute(held: Promise<void>): Route {
     tag: 'Wallets',
     summary: 'A change that takes its time',
     scope: 'wallets:write',
-    limitClass: 'writes',
     responses: { 201: { schema: Closed({ done: Type.Boolean() }), description: 'done' } },
     handle: async () => {
       await held;

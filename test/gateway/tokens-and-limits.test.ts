@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, systemPorts, systemRandom, systemTimers } from '../../core/actors/live/ports.ts';
 import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import { actorOf } from '../../gateway/api/principal.ts';
@@ -13,20 +13,11 @@ import { openRedis } from '../../gateway/redis.ts';
 import { auth, errorDetails, grpcCall, openGateway, tokenKey } from '../support/gateway.ts';
 import { collectLog } from '../support/log.ts';
 import { startRedis } from '../support/redis.ts';
-import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { useDatabase } from '../support/redis-database.ts';
 
-let server: RedisDatabase;
 let redis: Redis;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((opened) => {
+  redis = opened;
 });
 
 describe('the token store', () => {

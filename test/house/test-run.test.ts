@@ -14,8 +14,8 @@ const ofRun = { root: '', tier: 'all', words: ['some'], isLimited: true, isStric
 
 /** Runs with a stand-in of vitest, which passes and lists so many tests. */
 async function outcome(
-  run: { missing?: string; isStrict?: boolean },
-  { passed = 2, failed = 0, listed = 3 as number | null } = {},
+  run: { missing?: string; missingBrowser?: string; isStrict?: boolean },
+  { passed = 2, failed = 0, listed = 3 as number | null, testResults = [] as readonly object[] } = {},
 ) {
   const lines: string[] = [];
   const tiers: unknown[] = [];
@@ -28,7 +28,7 @@ async function outcome(
       return { exitCode: 0, output: '' };
     }
     const counts = { numPassedTests: passed, numFailedTests: failed, numPendingTests: 0, numTodoTests: 0 };
-    writeFileSync(file('--outputFile.json='), JSON.stringify({ ...counts, testResults: [] }));
+    writeFileSync(file('--outputFile.json='), JSON.stringify({ ...counts, testResults }));
     return { exitCode: failed === 0 ? 0 : 1, output: '' };
   };
   const isPassed = await allTestsPass({ missing: undefined, ...ofRun, ...run }, vitest, (line) => lines.push(line));
@@ -45,6 +45,23 @@ test('without one the other tiers run, and those that need it are counted', asyn
   const tiers = [withoutRedis, withRedis];
   expect(await outcome({ missing })).toEqual({ isPassed: true, lines, tiers });
   expect(await outcome({ missing, isStrict: true })).toEqual({ isPassed: false, lines, tiers });
+});
+
+test('without a Chromium the tests that open a page are counted, and a strict run fails', async () => {
+  const missingBrowser = 'chromium is not on this machine.';
+  const file = (name: string, ...states: readonly string[]) => ({
+    ...{ name: join(repositoryRoot(), name), status: 'passed' },
+    assertionResults: states.map((status) => ({ status })),
+  });
+  const testResults = [
+    file('test/clients/console/console-browser.test.ts', 'passed', 'skipped', 'pending'),
+    file('test/house/test-run.test.ts', 'skipped'),
+  ];
+  const lines = ['2 passed, 0 failed', `${missingBrowser}\n2 tests NOT RUN: no chromium`];
+  expect(await outcome({ missingBrowser }, { testResults })).toMatchObject({ isPassed: true, lines });
+  expect(await outcome({ missingBrowser, isStrict: true }, { testResults })).toMatchObject({ isPassed: false, lines });
+  expect(await outcome({ missingBrowser, isStrict: true })).toMatchObject({ isPassed: true });
+  expect(await outcome({ isStrict: true }, { testResults })).toMatchObject({ isPassed: true });
 });
 
 test('a failed test, no passed one and a list that cannot be made fail the run', async () => {

@@ -3,7 +3,7 @@
  * that stops, slows or configures Redis starts a server of its own (redis.ts).
  */
 import { Redis } from 'ioredis';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 
 /** Of one server; the first counts the others. */
 export const databases = 10_000;
@@ -29,4 +29,22 @@ export async function openDatabase(): Promise<RedisDatabase> {
       await redis.flushdb('ASYNC').finally(() => redis.disconnect());
     },
   };
+}
+
+/** Calls `begin` before each test of a file, with a connection to a database of the file's own that is empty. */
+export function useDatabase(begin: (redis: Redis, url: string) => void | Promise<void>): void {
+  let database: RedisDatabase;
+  let redis: Redis;
+  beforeAll(async () => {
+    database = await openDatabase();
+    redis = new Redis(database.url);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await database.stop();
+  });
+  beforeEach(async () => {
+    await redis.flushdb();
+    await begin(redis, database.url);
+  });
 }

@@ -10,7 +10,7 @@ import type { SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
-import { openGateway, type TestGateway } from './gateway.ts';
+import { type GatewayOptions, openGateway, type TestGateway } from './gateway.ts';
 
 /** Reversible and bound to what it is about; the envelope has tests of its own. */
 export const testSeal: RestDeps['seal'] = {
@@ -36,16 +36,18 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
   readonly requestTimeoutMs?: number;
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
+  readonly consoleFiles?: GatewayOptions['consoleFiles'];
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, ...deps } = options;
+  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, consoleFiles, ...deps } = options;
   const gateway = await openGateway({
     environment,
     ...(limits !== undefined && { limits }),
     ...(load !== undefined && { load }),
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(link !== undefined && { link }),
+    consoleFiles,
     rest: ({ room, admission, log }) => ({
       routes: typeof routes === 'function' ? routes(room) : routes,
       deps: {

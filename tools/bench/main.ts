@@ -5,27 +5,32 @@
  * Loopback only; every phase limits its time and its callers; it stops by itself and cleans up. The exit code is the verdict on
  * correctness, not on speed (unless `--strict`).
  */
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { exitCodes } from '../../cli/common/failure.ts';
 import { grpcCaller } from '../../clients/load/calls/grpc.ts';
 import { restCaller } from '../../clients/load/calls/rest.ts';
-import type { SigningCaller, SigningCurve } from '../../clients/load/calls/signing-caller.ts';
+import { Service } from '../../clients/load/calls/service.ts';
+import type { SigningCaller } from '../../clients/load/calls/signing-caller.ts';
 import { cpuSeconds, memory, type Pids } from '../../clients/load/measure/processes.ts';
-import { type ClusterKey, type Evidence, verifyAll } from '../../clients/load/verdict/signatures.ts';
-import { makeKey, signOnce } from './cluster/ceremonies.ts';
+import { keyOperation } from '../../clients/load/operations/key.ts';
+import type { Operation } from '../../clients/load/operations/operation.ts';
+import { signOperation } from '../../clients/load/operations/sign.ts';
+import type { Check } from '../../clients/load/verdict/check.ts';
+import { ReceiptChecks, signatureCheck } from '../../clients/load/verdict/receipts.ts';
+import { type Evidence, verifyAll } from '../../clients/load/verdict/signatures.ts';
 import { BenchCluster } from './cluster/cluster.ts';
 import { readProbes } from './cluster/probes.ts';
 import { redisUse, useEach } from './cluster/redis-use.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
-import { eventPhases } from './events/phases.ts';
 import { type FlatPoint, flatPoints } from './flat/phases.ts';
 import { BareFloor } from './floor/floor.ts';
 import { rungs } from './floor/protocol.ts';
 import { generatorCapacity } from './generator/capacity.ts';
-import { runLoad } from './load/load.ts';
-import { type OverloadPhase, overloadPhases } from './overload/phases.ts';
+import { ceremonyOf, runLoad } from './load/load.ts';
+import { eventPhases, type OperationBench, walletPhases } from './operations/phases.ts';
 import { reconRate } from './recon/rates.ts';
 import { reconRedisRate } from './recon/redis-rates.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
@@ -34,25 +39,29 @@ import { cryptographyRates, frostRate } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
 import { webSocketRates } from './reference/websocket.ts';
 import { environment, loadAverages } from './report/environment.ts';
-import { type BenchOptions, type DoorName, parseOptions, signingSchemes } from './report/options.ts';
+import {
+  type BenchOptions,
+  type DoorName,
+  parseOptions,
+  type SigningScheme,
+  signingSchemes,
+} from './report/options.ts';
 import type {
   Correctness,
   DkgPhase,
-  EventPhase,
   Floor,
   LadderPhase,
+  OperationPhase,
   Phase,
   References,
   Results,
   SigningPhase,
-  WalletPhase,
 } from './report/results.ts';
 import { tableOf } from './report/table.ts';
 import { targetsOf } from './report/targets.ts';
 import { type SimulationRate, simulationRates } from './simulation/rates.ts';
 import { transferRates } from './simulation/transfers.ts';
 import { type StartRates, startRates } from './start/starts.ts';
-import { walletPhases } from './wallet/phases.ts';
 
 const model =
   'closed model: so many callers, each with one ceremony at a time; latency of whole ceremonies as the caller sees them';
@@ -66,8 +75,7 @@ const promises: Readonly<Record<keyof typeof rungs, string>> = {
 };
 const warmUpInFlight = 16;
 const dkgInFlight = [1, 8];
-/** Keys of the DKG phases that must sign. */
-const keysTried = 20;
+const settleWithinMs = 60_000;
 
 /** Resolves with an exit code. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -82,52 +90,47 @@ export async function run(args: readonly string[]): Promise<number> {
   return results.correctness.holds && !missed ? exitCodes.ok : exitCodes.failed;
 }
 
+type Measured = Omit<
+  Results,
+  'schema' | 'startedAt' | 'tookSeconds' | 'model' | 'options' | 'environment' | 'loadavgAfter' | 'targets'
+>;
+
 async function measure(options: BenchOptions, say: (line: string) => void): Promise<Results> {
   const startedAt = new Date().toISOString();
   const beganMs = performance.now();
   const where = environment();
-  const base = { schema: 'signmesh-bench/1', startedAt, model, options, environment: where } as const;
-  const { referenceMs, simulationRuns } = options;
-  const simulates = options.parts.includes('simulation');
-  const withoutCluster = async () => ({
-    simulation: simulates ? simulationRates(referenceMs, simulationRuns, say) : [],
+  const needsCluster = options.parts.some((part) => !['recon', 'recon-redis', 'simulation', 'start'].includes(part));
+  const onCluster = needsCluster ? await measureCluster(options, say) : nothing;
+  const { referenceMs, simulationRuns, parts } = options;
+  const simulates = parts.includes('simulation');
+  const simulation = simulates ? simulationRates(referenceMs, simulationRuns, say) : [];
+  const measured: Measured = {
+    ...onCluster,
+    references: parts.includes('reference') ? await measureReferences(options, say) : undefined,
+    simulation,
     transfers: simulates ? await transferRates(referenceMs, simulationRuns, say) : undefined,
-    recon: options.parts.includes('recon') ? await reconRate(options.reconRows, say) : undefined,
-    reconRedis: options.parts.includes('recon-redis') ? await reconRedisRate(options.reconRows, say) : undefined,
+    recon: parts.includes('recon') ? await reconRate(options.reconRows, say) : undefined,
+    reconRedis: parts.includes('recon-redis') ? await reconRedisRate(options.reconRows, say) : undefined,
     start: await measureStart(options, say),
-  });
-  if (options.parts.every((part) => ['recon', 'recon-redis', 'simulation', 'start'].includes(part))) {
-    const { simulation, transfers, recon, reconRedis, start } = await withoutCluster();
-    const none = {
-      signing: [],
-      floor: undefined,
-      ladder: [],
-      dkg: [],
-      wallet: [],
-      events: [],
-      overload: [],
-      flat: [],
-      deliveries: undefined,
-      bare: undefined,
-      memory: {},
-      generator: [],
-    };
-    return {
-      ...base,
-      ...none,
-      tookSeconds: (performance.now() - beganMs) / 1000,
-      loadavgAfter: loadAverages(),
-      references: undefined,
-      simulation,
-      transfers,
-      recon,
-      reconRedis,
-      start,
-      memoryIdle: {},
-      correctness: { ...nothingSigned, holds: allVerify(simulation) },
-      targets: targetsOf({ ...none, references: undefined, cores: where.cores, simulation, transfers, start }),
-    };
-  }
+    correctness: { ...onCluster.correctness, holds: onCluster.correctness.holds && allVerify(simulation) },
+  };
+  return {
+    ...{ schema: 'signmesh-bench/1', startedAt, model, options, environment: where },
+    ...measured,
+    tookSeconds: (performance.now() - beganMs) / 1000,
+    loadavgAfter: loadAverages(),
+    targets: targetsOf({ ...measured, cores: where.cores }),
+  };
+}
+
+const nothing: Measured = {
+  ...{ signing: [], floor: undefined, ladder: [], dkg: [], operations: [], flat: [], generator: [], simulation: [] },
+  ...{ deliveries: undefined, bare: undefined, references: undefined, transfers: undefined, recon: undefined },
+  ...{ reconRedis: undefined, start: undefined, memoryIdle: {}, memory: {} },
+  correctness: { holds: true, checks: [], errors: 0, healthAfter: '', lost: [] },
+};
+
+async function measureCluster(options: BenchOptions, say: (line: string) => void): Promise<Measured> {
   say('bench: starting a cluster of its own …');
   const cluster = await BenchCluster.start(options.profileFolder);
   const interrupt = () => void cluster.stop().then(() => process.exit(exitCodes.interrupted));
@@ -136,87 +139,19 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const bench = new Bench(cluster, options, say);
     const memoryIdle = memory(cluster.pids);
     await bench.warmUp();
-    if (options.parts.includes('sign')) await bench.signing();
-    if (options.parts.includes('ladder')) await bench.ladder();
-    if (options.parts.includes('dkg')) await bench.dkg();
-    if (options.parts.includes('wallet')) await bench.wallet();
-    if (options.parts.includes('events')) await bench.events();
-    if (options.parts.includes('overload')) await bench.overload();
-    if (options.parts.includes('flat')) await bench.flat();
+    for (const part of ['sign', 'ladder', 'dkg', 'wallet', 'events', 'flat'] as const) {
+      if (options.parts.includes(part)) await bench[part]();
+    }
     const memoryAfter = memory(cluster.pids);
     const generator = options.parts.includes('generator') ? await generatorCapacity(cluster, options.countMs, say) : [];
     const correctness = await bench.verdict();
     bench.stop();
-    await cluster.stop();
-    const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const { simulation, transfers, recon, reconRedis, start } = await withoutCluster();
-    const {
-      signingPhases: signing,
-      floor,
-      ladderPhases: ladder,
-      dkgPhases: dkg,
-      walletPhases: wallet,
-      eventPhases: events,
-      overloadPhases: overload,
-      flatPoints: flat,
-      deliveries,
-      bare,
-    } = bench;
-    return {
-      ...base,
-      tookSeconds: (performance.now() - beganMs) / 1000,
-      loadavgAfter: loadAverages(),
-      signing,
-      floor,
-      ladder,
-      dkg,
-      wallet,
-      events,
-      overload,
-      flat,
-      deliveries,
-      bare,
-      references,
-      simulation,
-      transfers,
-      recon,
-      reconRedis,
-      start,
-      memoryIdle,
-      memory: memoryAfter,
-      generator,
-      correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
-      targets: targetsOf({
-        ...{
-          signing,
-          floor,
-          dkg,
-          wallet,
-          events,
-          overload,
-          deliveries,
-          bare,
-          references,
-          simulation,
-          transfers,
-          start,
-        },
-        ...{ generator, memory: memoryAfter, cores: where.cores },
-      }),
-    };
+    return { ...nothing, ...bench.measured, memoryIdle, memory: memoryAfter, generator, correctness };
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
     await cluster.stop();
   }
 }
-
-const nothingSigned: Omit<Correctness, 'holds'> = {
-  verdict: verifyAll([]),
-  errors: 0,
-  healthAfter: '',
-  lost: [],
-  walletFaults: [],
-};
 
 async function measureStart(options: BenchOptions, say: (line: string) => void): Promise<StartRates | undefined> {
   if (!options.parts.includes('start')) return undefined;
@@ -228,23 +163,31 @@ function allVerify(simulation: readonly SimulationRate[]): boolean {
   return simulation.every(({ signatures, verified }) => signatures > 0 && verified === signatures);
 }
 
+/** Makes the intents and sessions of each run unique. */
+const runId = randomUUID().slice(0, 8);
+let serial = 0;
+function freshName(): string {
+  serial += 1;
+  return `bench-${runId}-${serial}`;
+}
+
 class Bench {
-  readonly signingPhases: SigningPhase[] = [];
-  floor: Floor | undefined;
-  readonly ladderPhases: LadderPhase[] = [];
-  readonly dkgPhases: DkgPhase[] = [];
-  walletPhases: readonly WalletPhase[] = [];
-  eventPhases: readonly EventPhase[] = [];
-  overloadPhases: readonly OverloadPhase[] = [];
-  flatPoints: readonly FlatPoint[] = [];
-  deliveries: Results['deliveries'];
-  bare: BareRates | undefined;
+  readonly #signing: SigningPhase[] = [];
+  readonly #ladder: LadderPhase[] = [];
+  readonly #dkg: DkgPhase[] = [];
+  #operations: readonly OperationPhase[] = [];
+  #floor: Floor | undefined;
+  #flat: readonly FlatPoint[] = [];
+  #deliveries: Results['deliveries'];
+  #bare: BareRates | undefined;
   readonly #cluster: BenchCluster;
   readonly #options: BenchOptions;
   readonly #say: (line: string) => void;
+  /** Of the service's answers through every door: no two phases may share a session or a nonce. */
+  readonly #receipts = new ReceiptChecks();
+  /** Of the floor. */
   readonly #evidence: Evidence[] = [];
-  readonly #keys: Omit<ClusterKey, 'publicKey'>[] = [];
-  #walletFaults: readonly string[] = [];
+  readonly #checks: Check[] = [];
   readonly #redis: Redis;
 
   constructor(cluster: BenchCluster, options: BenchOptions, say: (line: string) => void) {
@@ -253,6 +196,13 @@ class Bench {
     this.#say = say;
     this.#redis = new Redis(cluster.redisUrl, { retryStrategy: () => null });
     this.#redis.on('error', () => undefined);
+  }
+
+  get measured() {
+    return {
+      ...{ signing: this.#signing, floor: this.#floor, ladder: this.#ladder, dkg: this.#dkg },
+      ...{ operations: this.#operations, flat: this.#flat, deliveries: this.#deliveries, bare: this.#bare },
+    };
   }
 
   stop(): void {
@@ -265,11 +215,9 @@ class Bench {
     this.#say('bench: warming up …');
     for (const name of doors) {
       for (const scheme of schemes) {
-        const door = await this.#open(name, warmUpInFlight);
-        const key = this.#cluster.key(signingSchemes[scheme]);
-        const ceremony = () => signOnce(door, key, this.#evidence);
-        await runLoad({ inFlight: warmUpInFlight, warmMs: 0, countMs: Math.min(1500, countMs), ceremony });
-        await door.close();
+        await this.#signThrough(name, scheme, warmUpInFlight, (ceremony) =>
+          runLoad({ inFlight: warmUpInFlight, warmMs: 0, countMs: Math.min(1500, countMs), ceremony }),
+        );
       }
     }
   }
@@ -291,17 +239,16 @@ class Bench {
     }
   }
 
-  async signing(): Promise<void> {
+  async sign(): Promise<void> {
     const { doors, schemes, inFlight } = this.#options;
-    this.floor = await this.#measureFloor();
+    this.#floor = await this.#measureFloor();
     for (const name of doors) {
       for (const scheme of schemes) {
-        const key = this.#cluster.key(signingSchemes[scheme]);
         for (const callers of inFlight) {
-          const door = await this.#open(name, callers);
-          const phase = await this.#phase(`${name} ${scheme}`, callers, () => signOnce(door, key, this.#evidence));
-          await door.close();
-          this.signingPhases.push({ door: name, scheme, ...phase });
+          const phase = await this.#signThrough(name, scheme, callers, (ceremony) =>
+            this.#phase(`${name} ${scheme}`, callers, ceremony),
+          );
+          this.#signing.push({ door: name, scheme, ...phase });
         }
       }
     }
@@ -318,7 +265,7 @@ class Bench {
       try {
         const sign = () => floor.sign(this.#evidence);
         const phase = await this.#phase(promise, callers, sign, { ...floor.pids, redis: pids.redis! });
-        this.ladderPhases.push({ promise, ...phase });
+        this.#ladder.push({ promise, ...phase });
       } finally {
         await floor.stop();
       }
@@ -326,81 +273,88 @@ class Bench {
   }
 
   async dkg(): Promise<void> {
-    const curves: SigningCurve[] = this.#options.schemes.map((scheme) => signingSchemes[scheme]);
-    for (const curve of curves) {
+    const { httpUrl, token } = this.#cluster;
+    const service = new Service(httpUrl, token);
+    for (const curve of this.#options.schemes.map((scheme) => signingSchemes[scheme])) {
       for (const callers of dkgInFlight) {
         const door = await this.#open('rest', callers);
-        const phase = await this.#phase(`DKG ${curve}`, callers, () => makeKey(door, curve, this.#keys));
+        const operation = keyOperation(door, service, freshName, curve);
+        this.#dkg.push({ curve, ...(await this.#phase(`DKG ${curve}`, callers, ceremonyOf(operation))) });
+        await this.#verify(`DKG ${curve}`, operation);
         await door.close();
-        this.dkgPhases.push({ curve, ...phase });
       }
     }
-    // A key is valid when it signs.
-    const door = await this.#open('rest', 1);
-    const every = Math.max(1, Math.floor(this.#keys.length / keysTried));
-    for (const [index, made] of this.#keys.entries()) {
-      if (index % every !== 0) continue;
-      const key = { ...made, publicKey: await this.#cluster.publicKeyOf(made.walletId) };
-      await signOnce(door, key, this.#evidence);
-    }
-    await door.close();
   }
 
   async wallet(): Promise<void> {
     const { inFlight, walletsMany, referenceMs } = this.#options;
     this.#say('bench: a bare Fastify route and a bare Redis …');
-    this.bare = await bareRates(this.#cluster.redisUrl, inFlight, referenceMs);
-    const phase = (what: string, callers: number, ceremony: () => Promise<void>) =>
-      this.#phase(what, callers, ceremony);
-    const result = await walletPhases(this.#cluster, { inFlight, walletsMany, phase, say: this.#say });
-    this.walletPhases = result.phases;
-    this.#walletFaults = result.faults;
+    this.#bare = await bareRates(this.#cluster.redisUrl, inFlight, referenceMs);
+    this.#operations = await walletPhases(this.#operationBench(), walletsMany);
   }
 
   async events(): Promise<void> {
-    const { inFlight, referenceMs } = this.#options;
-    const phase = (what: string, callers: number, ceremony: () => Promise<void>) =>
-      this.#phase(what, callers, ceremony);
-    const { phases, drain, faults } = await eventPhases(this.#cluster, { inFlight, phase, say: this.#say });
-    this.#say('bench: a bare BullMQ queue …');
-    const bullmq = await bullmqRate(this.#cluster.redisUrl, referenceMs);
-    this.eventPhases = phases;
-    this.deliveries = { drain, bullmq };
-    this.#walletFaults = [...this.#walletFaults, ...faults];
-  }
-
-  async overload(): Promise<void> {
-    this.overloadPhases = await overloadPhases(this.#cluster, this.#options.countMs, this.#say);
+    const { phases, drain } = await eventPhases(this.#operationBench());
+    this.#say(`bench: deliveries while draining: ${drain.perSecond.toFixed(0)}/s; a bare BullMQ queue …`);
+    this.#operations = [...this.#operations, ...phases];
+    this.#deliveries = { drain, bullmq: await bullmqRate(this.#cluster.redisUrl, this.#options.referenceMs) };
   }
 
   async flat(): Promise<void> {
     const { sessions, countMs } = this.#options;
-    const door = await this.#open('rest', warmUpInFlight);
-    const key = this.#cluster.key('secp256k1');
-    const ceremony = () => signOnce(door, key, this.#evidence);
-    this.flatPoints = await flatPoints(this.#cluster, sessions, countMs, ceremony, this.#say);
-    await door.close();
+    this.#flat = await this.#signThrough('rest', 'ecdsa', warmUpInFlight, (ceremony) =>
+      flatPoints(this.#cluster, sessions, countMs, ceremony, this.#say),
+    );
   }
 
   async verdict(): Promise<Correctness> {
-    this.#say(`bench: verifying ${this.#evidence.length} signatures …`);
-    const verdict = verifyAll(this.#evidence);
+    this.#say('bench: verifying every signature …');
+    const floor = signatureCheck(verifyAll(this.#evidence));
+    const checks = [...this.#receipts.checks(), ...this.#checks, { ...floor, name: `floor: ${floor.name}` }];
     const healthAfter = await this.#cluster.health().catch(() => 'unreachable');
     const alive = cpuSeconds(this.#cluster.pids);
     const lost = Object.keys(this.#cluster.pids).filter((name) => alive[name] === undefined);
-    const signing = [...(this.floor?.ecdsa ?? []), ...this.ladderPhases, ...this.signingPhases];
-    const phases = [...signing, ...this.dkgPhases, ...this.walletPhases, ...this.eventPhases];
-    const walletFaults = this.#walletFaults;
+    const signing = [...(this.#floor?.ecdsa ?? []), ...this.#ladder, ...this.#signing];
+    const phases = [...signing, ...this.#dkg, ...this.#operations];
     const errors = phases.reduce((sum, phase) => sum + phase.errors, 0);
     const holds =
-      verdict.verified === verdict.signatures &&
-      verdict.faults.length === 0 &&
+      checks.every((check) => check.holds) &&
       errors === 0 &&
       phases.every(({ completed }) => completed > 0) &&
-      walletFaults.length === 0 &&
       healthAfter === 'ok' &&
       lost.length === 0;
-    return { holds, verdict, errors, healthAfter, lost, walletFaults };
+    return { holds, checks, errors, healthAfter, lost };
+  }
+
+  #operationBench(): OperationBench {
+    return {
+      cluster: this.#cluster,
+      inFlight: this.#options.inFlight,
+      phase: (what, callers, ceremony) => this.#phase(what, callers, ceremony),
+      verify: (name, operation) => this.#verify(name, operation),
+    };
+  }
+
+  async #verify(name: string, operation: Operation): Promise<void> {
+    await operation.settle(performance.now() + settleWithinMs);
+    for (const check of await operation.checks()) this.#checks.push({ ...check, name: `${name}: ${check.name}` });
+    await operation.close();
+  }
+
+  /** The receipts of all signatures are checked together, at the end. */
+  async #signThrough<T>(
+    name: DoorName,
+    scheme: SigningScheme,
+    callers: number,
+    measure: (ceremony: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const door = await this.#open(name, callers);
+    const key = this.#cluster.key(signingSchemes[scheme]);
+    const operation = signOperation(door, key, freshName, this.#receipts);
+    const measured = await measure(ceremonyOf(operation));
+    await operation.settle(performance.now() + settleWithinMs);
+    await door.close();
+    return measured;
   }
 
   async #open(name: DoorName, callers: number): Promise<SigningCaller> {

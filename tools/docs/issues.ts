@@ -92,27 +92,3 @@ export const issueTexts: Readonly<Record<string, string>> = {
   not_supported: 'This sandbox cannot do it; `message` says why.',
   name_not_resolved: 'The host of the URL cannot be resolved.',
 };
-
-/** Every `sub_status` of a transaction intent. */
-export const subStatusTexts: Readonly<Record<string, string>> = {
-  AWAITING_APPROVAL: 'Votes are missing.',
-  RECORD_TAMPERED:
-    'Failed: what Redis holds of it or of its wallet is not what was decided, or an earlier version decided about it. Nothing was ordered for it since.',
-  WALLET_NOT_ACTIVE: 'Approved, but the wallet is frozen: retried until the intent expires.',
-  TOKEN_FROZEN: 'Approved, but the token is frozen: retried until the intent expires.',
-  AWAITING_QUORUM: 'The cluster has too few nodes to sign, or does not answer: retried.',
-  PROVIDER_UNAVAILABLE: 'The provider does not answer: retried.',
-  RETRYING: 'An internal step failed: retried; the log has the cause.',
-  QUEUED_AT_PROVIDER: 'The provider has accepted it and has not begun.',
-  SCREENING_AT_PROVIDER: 'The provider screens it itself.',
-  APPROVAL_AT_PROVIDER: 'A person at the provider has to approve it.',
-  AWAITING_EARLIER_TRANSACTION: 'An earlier transfer of the wallet comes first.',
-  AWAITING_CONFIRMATIONS: 'It is in a block and waits for more blocks.',
-  NOT_FOUND_ON_CHAIN: 'The chain no longer has it: the service searches for it again.',
-  SCREENING_BLOCKED: 'Denied: compliance blocks the destination.',
-  POLICY_DENIED: 'Denied by a rule, or because no rule allows it.',
-  REJECTED_BY_PROVIDER: 'Failed: the provider refused it after it was approved.',
-  PROVIDER_REJECTED: 'Failed: the provider refused the step.',
-  REJECTED_BY_CHAIN: 'Failed: the chain refused the signed transaction.',
-  FAILED_ON_CHAIN: 'Failed: it was mined without effect, and its fee was paid.',
-};

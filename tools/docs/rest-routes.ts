@@ -56,7 +56,8 @@ export function restRoutes(): readonly Route[] {
 /** Routes that only a sandbox has; they have their own page. */
 export function sandboxRoutes(): readonly Route[] {
   return allSandboxRoutes({
-    ...{ version: '', control: undefined, sessions: absent(), timers: absent(), places: absent() },
+    ...{ version: '', control: undefined, sessions: absent(), timers: absent() },
+    ...{ places: absent(), ownerOf: absent },
   });
 }
 

@@ -139,6 +139,6 @@ export function resumeSession(kind: 'dkg' | 'signing', sessionId: string, token:
   };
 }
 
-function receiptInWords(receipt: { readonly reason_code: string; readonly message: string } | null): string {
+export function receiptInWords(receipt: { readonly reason_code: string; readonly message: string } | null): string {
   return receipt === null ? 'the answer has no receipt' : `${receipt.reason_code}: ${receipt.message}`;
 }

@@ -1,7 +1,8 @@
 /** The page as a whole: its state, its connection and its token; shell.ts draws it. Runs in the browser, which is passed in. */
 import { tokenEntry } from '../../../core/pages/token-entry.ts';
-import { ApiError, createClient } from '../../client/index.ts';
+import { ApiError, type Client, createClient } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
+import { sessionOf } from './ceremonies.ts';
 import { ceremoniesPanel } from './ceremonies-panel.ts';
 import { clusterPanel } from './cluster-panel.ts';
 import type { ConsoleContext, MadeCall, Words } from './context.ts';
@@ -16,9 +17,14 @@ import { sessionEvents } from './session-events.ts';
 import { sessionReads } from './session-reads.ts';
 import type { SessionViews } from './session-view.ts';
 import { panelNames, shell } from './shell.ts';
-import { makeStore } from './store.ts';
+import { keyOf, makeStore } from './store.ts';
 import { followStream } from './stream.ts';
+import { makeTenants } from './tenants.ts';
+import { tenantsPanel } from './tenants-panel.ts';
+import { timePanel } from './time-panel.ts';
 import type { Node } from './ui.ts';
+import { followWallets, type WalletData } from './wallet-data.ts';
+import { walletsPanel } from './wallets-panel.ts';
 
 const madeMax = 20;
 
@@ -38,6 +44,7 @@ export function startConsole(page: ConsoleBrowser): void {
   let pictured: unknown;
   const passing = makePassing(page);
   let open: OpenSession | undefined;
+  let followed: { readonly client: Client; readonly beganAt: unknown; readonly data: WalletData } | undefined;
 
   const client = createClient({ baseUrl: page.location.origin, token: () => token, clientName: 'signmesh-console' });
   const changed = () => {
@@ -48,7 +55,16 @@ export function startConsole(page: ConsoleBrowser): void {
       draw();
     });
   };
-  let reads = sessionReads(client, store, changed);
+  const tenants = makeTenants(
+    page,
+    client,
+    () => token,
+    () => {
+      void open?.refresh();
+      changed();
+    },
+  );
+  let reads = sessionReads(tenants.clientOf, store, changed);
   const go: ConsoleContext['go'] = (to) => {
     const before = place;
     place = to.panel === undefined || to.panel === place.panel ? { ...place, ...to } : { ...firstPlace, ...to };
@@ -81,20 +97,27 @@ export function startConsole(page: ConsoleBrowser): void {
     if (!response.ok) throw new Error(`${path.split('?')[0]} answers ${response.status}`);
     return (await response.json()) as T;
   };
+  /** null: no token of its tenant is held, or it has expired. */
+  const readSession = async (id: string) => {
+    const seen = sessionOf(store, id, tenants.acting?.tenant);
+    const reader = seen === undefined ? tenants.client : tenants.clientOf(seen.tenant);
+    if (reader === undefined) return null;
+    const read = await reader.sandbox.session(id, { limit: 1 }, { attemptsMax: 1 }).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    });
+    if (seen !== undefined) store.reads.set(keyOf(seen), read);
+    return read;
+  };
   const views: SessionViews = {
     open: (id, seen) => {
-      if (seen !== undefined) reads.want([seen]);
       if (open?.id === id) return open;
       open = openSession(id, {
         page: page as unknown as Browser,
         nodes: store.hello?.clusters.find(({ number }) => number === (seen?.cluster ?? 1))?.nodes ?? 0,
         beganMs: seen?.began_ms,
         events: (belongs) => sessionEvents(ask, id, seen?.tenant, belongs),
-        read: () =>
-          client.sandbox.session(id, { limit: 1 }, { attemptsMax: 1 }).catch((error: unknown) => {
-            if (error instanceof ApiError && error.status === 404) return null;
-            throw error;
-          }),
+        read: () => readSession(id),
         fault: (fault) => store.faults.find((one) => one.id === fault),
         words: () => place.words,
         changed,
@@ -132,14 +155,16 @@ export function startConsole(page: ConsoleBrowser): void {
           if (hello.lost || store.hello?.began_at !== hello.began_at) open = undefined;
           store.greet(hello);
           if (words === undefined) void loadWords();
+          void tenants.own();
           changed();
         },
         take: (batch) => {
+          const before = open && sessionOf(store, open.id, tenants.acting?.tenant);
           const seen = store.take(batch);
           const kinds = new Map(store.faults.map(({ id, fault }) => [id, fault.fault]));
           if (place.panel === 'cluster') passing.show(seen, picture, (id) => kinds.get(id));
-          const touching =
-            open === undefined ? undefined : [...store.sessions.values()].find(({ session }) => session === open?.id);
+          const touching = open && sessionOf(store, open.id, tenants.acting?.tenant);
+          if (touching !== before) void open?.refresh();
           open?.see(seen, (id) => touching?.faults.includes(id) ?? false);
           changed();
         },
@@ -147,16 +172,27 @@ export function startConsole(page: ConsoleBrowser): void {
     );
   };
 
+  /** They are followed while their panel is open, with the token of whom acts. */
+  const walletsOf = () => {
+    const { client: own } = tenants;
+    if (followed?.client === own && followed.beganAt === store.hello?.began_at) return followed.data;
+    followed?.data.stop();
+    followed = { client: own, beganAt: store.hello?.began_at, data: followWallets(page, own, changed) };
+    return followed.data;
+  };
   const panelOf = (context: ConsoleContext): Node => {
     if (store.hello === undefined) return null;
     if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
+    if (place.panel === 'wallets') return walletsPanel(context, walletsOf());
+    if (place.panel === 'time') return timePanel(context);
+    if (place.panel === 'tenants') return tenantsPanel(context);
     return place.panel === 'faults' ? faultsPanel(context) : clusterPanel(context, picture, passing);
   };
   const enter = (given: string) => {
     token = given;
     sessionStorage.setItem(tokenEntry, token);
     store.reads.clear();
-    reads = sessionReads(client, store, changed);
+    reads = sessionReads(tenants.clientOf, store, changed);
     connect();
     changed();
   };
@@ -164,7 +200,14 @@ export function startConsole(page: ConsoleBrowser): void {
     if (pictured !== store.nodes) picture = pictureOf(store.nodes);
     pictured = store.nodes;
     if (place.panel !== 'ceremonies' || place.chosen === '') open = undefined;
-    const context: ConsoleContext = { page, store, client, place, words, made, go, perform, changed, announce };
+    if (place.panel !== 'wallets') {
+      followed?.data.stop();
+      followed = undefined;
+    }
+    const context: ConsoleContext = {
+      ...{ page, store, client, tenants, place, words, made },
+      ...{ go, perform, changed, announce },
+    };
     const { connection } = store;
     const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);
     document.title = `${panelNames[place.panel]} · signmesh`;

@@ -4,10 +4,12 @@ import { makeKey, sign } from './actions.ts';
 import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
+import { newName, randomDigest } from './names.ts';
 import { nodeMarks } from './node-marks.ts';
 import type { VNode } from './preact.mjs';
 import type { SessionReader } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
+import { beginKey } from './steps.ts';
 import { keyOf } from './store.ts';
 import { button, chip, h, type Node, table } from './ui.ts';
 import { ageInWords, counted, durationInWords } from './words.ts';
@@ -19,8 +21,9 @@ let ownKey = '';
 let busy = false;
 
 export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, views: SessionViews): Node {
-  const { store, place, go, changed } = context;
-  if (place.chosen !== '') return sessionView(context, views, place.chosen, sessionOf(store, place.chosen));
+  const { store, tenants, place, go, changed } = context;
+  if (place.chosen !== '')
+    return sessionView(context, views, place.chosen, sessionOf(store, place.chosen, tenants.acting?.tenant));
   if (store.sessions.size === 0) return h('div', { class: 'panel' }, emptyState(context));
   const found = listed(store, place.words, filter);
   const shown = found.slice(0, rowsMax);
@@ -150,13 +153,13 @@ function emptyState(context: ConsoleContext): Node {
 
 /** A first ceremony by one click: a key, and a signature with it. */
 function tryButtons(context: ConsoleContext): Node {
-  const { client, perform, store, page, changed, go } = context;
-  const name = () => Math.floor(page.performance.now() * 1_000).toString(36) + Date.now().toString(36);
-  const digest = () => page.btoa(String.fromCharCode(...page.crypto.getRandomValues(new Uint8Array(32))));
+  const { tenants, perform, store, page, changed, go } = context;
+  const { client } = tenants;
   const signWith = async (key: string) => {
-    const action = sign(key, `console-${name()}`, digest());
+    const action = sign(key, `console-${newName(page)}`, randomDigest(page));
     return perform(action.call, () => action.send(client));
   };
+  const nodes = store.hello?.clusters[0]?.nodes ?? 5;
   const once = (work: () => Promise<unknown>) => () => {
     if (busy) return;
     busy = true;
@@ -167,11 +170,16 @@ function tryButtons(context: ConsoleContext): Node {
     });
   };
   const makeAndSign = once(async () => {
-    const key = `console-key-${name()}`;
-    const action = makeKey(key, store.hello?.clusters[0]?.nodes ?? 5);
+    const key = `console-key-${newName(page)}`;
+    const action = makeKey(key, nodes);
     if (!(await perform(action.call, () => action.send(client)))) return;
     ownKey = key;
     await signWith(key);
+  });
+  const begin = once(async () => {
+    const key = `console-key-${newName(page)}`;
+    const action = beginKey(key, nodes);
+    if (await perform(action.call, () => action.send(client))) go({ chosen: key, words: '' });
   });
   return h(
     'span',
@@ -184,6 +192,7 @@ function tryButtons(context: ConsoleContext): Node {
       'aria-disabled': String(busy),
       onClick: makeAndSign,
     }),
+    button('A key step by step', { 'aria-disabled': String(busy), onClick: begin }),
     store.sessions.size === 0 ? button('Arm a fault first', { onClick: () => go({ panel: 'faults' }) }) : null,
   );
 }

@@ -1,6 +1,6 @@
 /** Which sessions the list shows, and in which words. Pure. */
 import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
-import { type ConsoleStore, keyOf } from './store.ts';
+import type { ConsoleStore } from './store.ts';
 
 export const states = ['all', 'open', 'completed', 'failed', 'faulty'] as const;
 /** `faulty`: a fault touched it, or it blames a node. */
@@ -21,13 +21,14 @@ export function listed(
     .sort((a, b) => b.began_ms - a.began_ms);
 }
 
-/** The newest session of that id; a deep link names no tenant. */
+/** The session of that id; a deep link names no tenant: the one that acts comes first. */
 export function sessionOf(
-  { sessions, reads }: Pick<ConsoleStore, 'sessions' | 'reads'>,
+  { sessions }: Pick<ConsoleStore, 'sessions'>,
   id: string,
+  acting: string | undefined,
 ): SandboxStreamSession | undefined {
   const found = [...sessions.values()].filter(({ session }) => session === id);
-  return found.find((session) => reads.get(keyOf(session)) !== null) ?? found.at(-1);
+  return found.find(({ tenant }) => tenant === acting) ?? found.at(-1);
 }
 
 /** The state in a word, and the colour of it. */
@@ -42,12 +43,14 @@ export function stateOf(
       return ['expired', 'failed'];
     case 'RECEIPT_STATE_REVOKED':
       return ['revoked', 'failed'];
+    case 'RECEIPT_STATE_DENIED':
+      return ['denied', 'failed'];
     case 'RECEIPT_STATE_BACKEND_COMPLETED':
       return ['completed', 'completed'];
     case 'RECEIPT_STATE_BACKEND_FAILED':
       return ['failed', 'failed'];
     default:
-      return seen === undefined ? ['known', 'open'] : [seen.state, seen.state];
+      return seen === undefined ? ['open', 'open'] : [seen.state, seen.state];
   }
 }
 

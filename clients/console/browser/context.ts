@@ -5,6 +5,7 @@ import type { ConsoleBrowser } from './dom.ts';
 import type { FaultSchema } from './fault-form.ts';
 import type { ConsolePlace } from './place.ts';
 import type { ConsoleStore } from './store.ts';
+import type { Tenants } from './tenants.ts';
 import type { Reasons } from './why.ts';
 
 /** The vocabulary of faults and the reason codes, as the service gives them (clients/console/page.ts). */
@@ -17,6 +18,8 @@ export interface Words {
   }[];
   readonly trigger: FaultSchema;
   readonly reasons: Reasons;
+  /** What each `sub_status` of an intent means. */
+  readonly sub_statuses: Readonly<Record<string, string>>;
 }
 
 /** A call that this page has made. */
@@ -29,7 +32,10 @@ export interface MadeCall {
 export interface ConsoleContext {
   readonly page: ConsoleBrowser;
   readonly store: ConsoleStore;
+  /** Reads the stream, and acts on the cluster. */
   readonly client: Client;
+  /** Who acts otherwise: on keys, sessions, wallets. */
+  readonly tenants: Tenants;
   readonly place: ConsolePlace;
   /** undefined: they are not loaded yet. */
   readonly words: Words | undefined;

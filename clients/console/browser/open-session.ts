@@ -10,6 +10,7 @@ import { type DiagramView, makeDiagram } from '../../report/html/browser/diagram
 import type { Browser, Canvas, Ui } from '../../report/html/browser/dom.ts';
 import { type LiveModel, makeLiveModel } from '../../report/html/browser/live-model.ts';
 import { makePanels } from '../../report/html/browser/panels.ts';
+import { makeLoaded } from './loaded.ts';
 import type { SessionEvents } from './session-events.ts';
 import type { SeenEvent } from './store.ts';
 
@@ -20,12 +21,14 @@ export interface OpenSession {
   readonly isByTime: boolean;
   /** Why its events are not shown; empty: they are. */
   readonly problem: string;
-  /** undefined: not read yet; null: not this tenant's. */
+  /** undefined: not read yet; null: no token of its tenant is held, or it has expired. */
   readonly read: SandboxSession | null | undefined;
   /** undefined: it is not on the screen. */
   readonly diagram: DiagramView | undefined;
   /** Events of the stream, of any session. */
   see(seen: readonly SeenEvent[], isTouching: (faultId: string) => boolean): void;
+  /** It may have changed: reads it again. */
+  refresh(): Promise<void>;
   /** The words that narrow the diagram changed. */
   narrow(): void;
   toggleTime(): void;
@@ -55,7 +58,6 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
   let isLoading = true;
   let isByTime = false;
   let problem = '';
-  let read: SandboxSession | null | undefined;
   let diagram: DiagramView | undefined;
   let mounted: Ui | undefined;
   let details: Ui | undefined;
@@ -110,13 +112,9 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
         ports.changed();
       },
     );
-  void ports.read().then(
-    (found) => {
-      read = found;
-      ports.changed();
-    },
-    () => undefined,
-  );
+  const read = makeLoaded(ports.read, ports.changed);
+  const { refresh } = read;
+  void refresh();
   const unmount = () => {
     diagram?.stop();
     diagram = undefined;
@@ -137,7 +135,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
       return problem;
     },
     get read() {
-      return read;
+      return read.value;
     },
     get diagram() {
       return diagram;
@@ -148,6 +146,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
       if (isLoading) waiting.push(...own);
       else append(own);
     },
+    refresh,
     narrow: () => diagram?.arrange(),
     toggleTime: () => {
       isByTime = !isByTime;

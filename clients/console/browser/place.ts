@@ -1,6 +1,6 @@
 /** Where the reader is, in the address's fragment: `#/ceremonies/sig_1`, `#/cluster?process=node/2`. No token is ever in it. */
 
-export const panels = ['cluster', 'ceremonies', 'faults'] as const;
+export const panels = ['cluster', 'ceremonies', 'faults', 'wallets', 'time', 'tenants'] as const;
 export type Panel = (typeof panels)[number];
 
 export interface ConsolePlace {
@@ -19,6 +19,18 @@ export function placeOf(fragment: string): ConsolePlace {
   const [panel = '', ...rest] = path.split('/').map(decoded);
   if (!(panels as readonly string[]).includes(panel)) return firstPlace;
   return { panel: panel as Panel, chosen: rest.join('/'), words: new URLSearchParams(query).get('q') ?? '' };
+}
+
+/** Where an id is shown: of a session, a wallet, an intent, a fault, a process, a tenant. */
+export function placeOfId(text: string): ConsolePlace {
+  const id = text.trim();
+  const at = (panel: Panel, more: Partial<ConsolePlace>): ConsolePlace => ({ ...firstPlace, panel, ...more });
+  if (/^(wal|txi)_/.test(id)) return at('wallets', { chosen: id });
+  if (/^flt_/.test(id)) return at('faults', { words: id });
+  if (/^(gateway|coordinator|worker|redis|(cluster\/\d+\/)?(node\/\d+|coordinator))$/.test(id))
+    return at('cluster', { chosen: id });
+  if (/^tn_/.test(id)) return at('ceremonies', { words: id });
+  return at('ceremonies', /^(sig|dkg|vky)_/.test(id) ? { chosen: id } : { words: id });
 }
 
 export function fragmentOf({ panel, chosen, words }: ConsolePlace): string {

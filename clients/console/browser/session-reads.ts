@@ -1,5 +1,5 @@
 /**
- * Reads sessions of the page's tenant by GET /v1/sandbox/sessions/:id when they are shown: signers, culprits, receipt. Two at a
+ * Reads sessions of tenants whose token the page holds by GET /v1/sandbox/sessions/:id when they are shown: signers, culprits, receipt. Two at a
  * time, the newest first, and again when the stream says that one changed. No rate limit counts these reads. Runs in the browser.
  */
 import type { SandboxStreamSession } from '../../client/generated-api.ts';
@@ -13,14 +13,14 @@ export interface SessionReader {
 }
 
 const atOnceMax = 2;
-/** So many sessions of a tenant are tried. */
-const unseenMax = 3;
-
-export function sessionReads(client: Pick<Client, 'sandbox'>, store: ConsoleStore, changed: () => void): SessionReader {
+/** `clientOf`: of a tenant whose token the page holds. */
+export function sessionReads(
+  clientOf: (tenant: string) => Pick<Client, 'sandbox'> | undefined,
+  store: ConsoleStore,
+  changed: () => void,
+): SessionReader {
   /** What the stream said of it when it was read last. */
   const readAt = new Map<string, string>();
-  /** Sessions of a tenant that this token does not see, until it has seen one. */
-  const unseen = new Map<string, number>();
   let wanted: readonly SandboxStreamSession[] = [];
   let reading = 0;
   const versionOf = ({ state, attempt, reason_code: reason, culprits }: SandboxStreamSession) =>
@@ -28,9 +28,11 @@ export function sessionReads(client: Pick<Client, 'sandbox'>, store: ConsoleStor
 
   const next = (): void => {
     const session = wanted.find(
-      (one) => (unseen.get(one.tenant) ?? 0) < unseenMax && readAt.get(keyOf(one)) !== versionOf(one),
+      (one) => readAt.get(keyOf(one)) !== versionOf(one) && clientOf(one.tenant) !== undefined,
     );
     if (session === undefined || reading >= atOnceMax) return;
+    const client = clientOf(session.tenant);
+    if (client === undefined) return;
     reading += 1;
     const key = keyOf(session);
     readAt.set(key, versionOf(session));
@@ -39,13 +41,11 @@ export function sessionReads(client: Pick<Client, 'sandbox'>, store: ConsoleStor
       .then(
         (read) => {
           store.reads.set(key, read);
-          unseen.set(session.tenant, Number.NEGATIVE_INFINITY);
         },
         (error: unknown) => {
-          // A token sees its own tenant's sessions alone; of one that has expired nothing is left to read either.
+          // It has expired.
           if (!(error instanceof ApiError) || error.status !== 404) return;
           store.reads.set(key, null);
-          unseen.set(session.tenant, (unseen.get(session.tenant) ?? 0) + 1);
         },
       )
       .finally(() => {

@@ -1,13 +1,17 @@
 /** One ceremony: why it is as it is, its receipt, and its sequence diagram, which grows while it runs; the same as a table. */
 import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
-import { resumeSession } from './actions.ts';
+import type { Client } from '../../client/index.ts';
+import { type ConsoleAction, resumeSession } from './actions.ts';
 import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
 import { nodesOf, stateOf } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
+import { newName, randomDigest } from './names.ts';
 import { nodeMarks } from './node-marks.ts';
 import type { OpenSession } from './open-session.ts';
+import { beginSignature } from './steps.ts';
+import { stepsView } from './steps-view.ts';
 import { keyOf } from './store.ts';
 import { button, chip, h, type Node, pairs, table } from './ui.ts';
 import { whyOf } from './why.ts';
@@ -27,9 +31,10 @@ export function sessionView(
   id: string,
   seen: SandboxStreamSession | undefined,
 ): Node {
-  const { store, go, words } = context;
+  const { store, tenants, go, words } = context;
   const open = views.open(id, seen);
-  const read = (seen && store.reads.get(keyOf(seen))) ?? open.read;
+  const read = open.read !== undefined || seen === undefined ? open.read : store.reads.get(keyOf(seen));
+  const client = seen === undefined ? tenants.client : (tenants.clientOf(seen.tenant) ?? tenants.client);
   const [state, kind] = stateOf(seen, read);
   const why = seen === undefined ? '' : whyOf(seen, read ?? undefined, store.faults, words?.reasons ?? {});
   const isKnown = seen !== undefined || (read !== undefined && read !== null);
@@ -43,7 +48,7 @@ export function sessionView(
       h('h2', { class: 'id' }, id),
       isKnown ? chip(state, kind) : null,
       h('span', { class: 'space' }),
-      resumeButton(context, id, read),
+      ...buttons(context, client, open, read),
       why === '' ? null : h('p', { class: `why ${kind}`, id: 'why' }, why),
     ),
     isKnown
@@ -55,6 +60,7 @@ export function sessionView(
             ? 'Looking for it …'
             : 'No session of this tenant has this id, or it has expired. Search for it among the ceremonies.',
         ),
+    stepsView(context, client, read, () => void open.refresh()),
     h(
       'section',
       { class: 'card flow' },
@@ -111,10 +117,27 @@ export function sessionView(
   );
 }
 
-function resumeButton({ perform, client }: ConsoleContext, id: string, read: SandboxSession | null | undefined): Node {
-  if (!read?.resume_token) return null;
-  const action = resumeSession(read.kind, id, read.resume_token);
-  return button('Resume', { class: 'primary', onClick: () => void perform(action.call, () => action.send(client)) });
+/** What its tenant can do with it now. */
+function buttons(
+  context: ConsoleContext,
+  client: Client,
+  open: OpenSession,
+  read: SandboxSession | null | undefined,
+): readonly Node[] {
+  if (!read || read.requested_by === 'wallet_service') return [];
+  const { perform, go, page } = context;
+  const run = ({ call, send }: ConsoleAction) => perform(call, () => send(client));
+  if (read.resume_token !== null) {
+    const action = resumeSession(read.kind, open.id, read.resume_token);
+    const resume = () => void run(action).then(() => open.refresh());
+    return [button('Resume', { class: 'primary', onClick: resume })];
+  }
+  if (read.kind !== 'dkg' || read.state !== 'RECEIPT_STATE_BACKEND_COMPLETED') return [];
+  const sign = () => {
+    const began = (session: string) => go({ chosen: session, words: '' });
+    void run(beginSignature(open.id, `console-${newName(page)}`, randomDigest(page), began));
+  };
+  return [button('Sign step by step', { onClick: sign })];
 }
 
 function showAsTable({ changed }: ConsoleContext, to: boolean): void {
@@ -138,7 +161,7 @@ function receipt(seen: SandboxStreamSession | undefined, read: SandboxSession | 
       ['faults', seen?.faults.join(', ')],
       ['took', seen === undefined ? '' : durationInWords(seen.last_ms - seen.began_ms)],
       ['expires', read?.expires_at],
-      ['note', read === null ? 'no receipt: it is another tenant’s, or has expired' : ''],
+      ['note', read === null ? 'no receipt: the page holds no token of its tenant (Tenants), or it has expired' : ''],
     ],
     'wide',
   );
@@ -147,10 +170,10 @@ function receipt(seen: SandboxStreamSession | undefined, read: SandboxSession | 
 function note(open: OpenSession, seen: SandboxStreamSession | undefined): Node {
   if (open.problem !== '') return h('p', { class: 'quiet' }, open.problem);
   if (open.isLoading || open.live.model.count > 0) return null;
-  const words =
-    seen === undefined || seen.frames > 0
-      ? 'Its frames are gone: the recording has made room for newer ones. The receipt above is what is left.'
-      : 'No frame of it was seen.';
+  const isNew = seen === undefined ? open.read?.state === 'RECEIPT_STATE_ACCEPTED' : seen.frames === 0;
+  const words = isNew
+    ? 'No frame of it yet.'
+    : 'Its frames are gone: the recording has made room for newer ones. The receipt above is what is left.';
   return h('p', { class: 'quiet' }, words);
 }
 

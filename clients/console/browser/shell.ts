@@ -2,15 +2,19 @@
 import { lastCall } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
-import { type Panel, panels } from './place.ts';
+import { type Panel, panels, placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import type { ConsoleStore } from './store.ts';
+import { strangers } from './tenants-panel.ts';
 import { button, h, type Node } from './ui.ts';
 
 export const panelNames: Readonly<Record<Panel, string>> = {
   cluster: 'Cluster',
   ceremonies: 'Ceremonies',
   faults: 'Faults',
+  wallets: 'Wallets',
+  time: 'Time and state',
+  tenants: 'Tenants',
 };
 
 export interface Shell {
@@ -23,6 +27,7 @@ export interface Shell {
 }
 
 let entered = '';
+let wantedId = '';
 
 export function shell(context: ConsoleContext, { content, said, needsToken, enter }: Shell): VNode {
   const { page, store, place, go } = context;
@@ -44,7 +49,7 @@ export function shell(context: ConsoleContext, { content, said, needsToken, ente
         'nav',
         { 'aria-label': 'Panels' },
         ...panels.map((panel) =>
-          button(h('span', null, panelNames[panel], badge(store, panel)), {
+          button(h('span', null, panelNames[panel], badge(context, panel)), {
             key: panel,
             'aria-current': place.panel === panel ? 'page' : undefined,
             onClick: () => go({ panel, chosen: '', words: '' }),
@@ -54,7 +59,9 @@ export function shell(context: ConsoleContext, { content, said, needsToken, ente
       h(
         'div',
         { class: 'status' },
+        search(context),
         connectionChip(store),
+        whoActs(context),
         hello === undefined ? null : h('span', { class: 'world' }, worldInWords(hello)),
         h('a', { href: '/v1/docs' }, 'API'),
       ),
@@ -70,15 +77,55 @@ export function shell(context: ConsoleContext, { content, said, needsToken, ente
   );
 }
 
-function badge({ faults, sessions, nodes }: ConsoleStore, panel: Panel): Node {
-  const counts: Readonly<Record<Panel, number>> = {
-    cluster: nodes.filter(({ state }) => state !== 'running').length,
-    ceremonies: [...sessions.values()].filter(({ state }) => state === 'open').length,
-    faults: faults.filter(({ state }) => state !== 'over').length,
+function badge({ store, tenants }: ConsoleContext, panel: Panel): Node {
+  const { faults, sessions, nodes } = store;
+  const marks: Partial<Record<Panel, readonly [count: number, of: string]>> = {
+    cluster: [nodes.filter(({ state }) => state !== 'running').length, 'not running'],
+    ceremonies: [[...sessions.values()].filter(({ state }) => state === 'open').length, 'open'],
+    faults: [faults.filter(({ state }) => state !== 'over').length, 'armed'],
+    tenants: [tenants.held.length === 0 ? 0 : strangers(store, tenants.held).length, 'without a token'],
   };
-  const titles = { cluster: 'not running', ceremonies: 'open', faults: 'armed' } as const;
-  if (counts[panel] === 0) return null;
-  return h('span', { class: `badge ${panel}`, title: `${counts[panel]} ${titles[panel]}` }, counts[panel]);
+  const [count, of] = marks[panel] ?? [0, ''];
+  if (count === 0) return null;
+  return h('span', { class: `badge ${panel}`, title: `${count} ${of}` }, count);
+}
+
+/** Goes to what has an id. */
+function search({ go }: ConsoleContext): Node {
+  return h(
+    'form',
+    {
+      class: 'go-to',
+      role: 'search',
+      onSubmit: (event: { preventDefault(): void }) => {
+        event.preventDefault();
+        if (wantedId.trim() !== '') go(placeOfId(wantedId));
+        wantedId = '';
+      },
+    },
+    h('input', {
+      ...{ type: 'search', placeholder: 'Go to any id', 'aria-label': 'Go to any id', value: wantedId },
+      onInput: (event: { readonly target: unknown }) => {
+        wantedId = textIn(event);
+      },
+    }),
+  );
+}
+
+/** The switch between the people whose tokens the page holds. */
+function whoActs({ tenants }: ConsoleContext): Node {
+  if (tenants.held.length < 2) return null;
+  return h(
+    'select',
+    {
+      'aria-label': 'Act as',
+      value: tenants.acting?.actor,
+      onChange: (event: { readonly target: unknown }) => tenants.act(textIn(event)),
+    },
+    ...tenants.held.map(({ actor, tenant }) =>
+      h('option', { key: actor, value: actor, selected: actor === tenants.acting?.actor }, `${tenant} · ${actor}`),
+    ),
+  );
 }
 
 function connectionChip({ connection: { state } }: ConsoleStore): Node {

@@ -30,7 +30,7 @@ export interface ConsoleStore {
   readonly faults: readonly SandboxFault[];
   /** By `keyOf`, in order of their beginning. */
   readonly sessions: ReadonlyMap<string, SandboxStreamSession>;
-  /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: another tenant's. */
+  /** As GET /v1/sandbox/sessions/:id gave them, by `keyOf`; null: it has expired. */
   readonly reads: Map<string, SandboxSession | null>;
   readonly figures: SandboxFigures | undefined;
   /** Of the last second in which a ceremony was completed, in milliseconds. */

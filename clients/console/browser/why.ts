@@ -48,7 +48,7 @@ export function nodesInWords(nodes: readonly number[]): string {
   return nodes.length === 1 ? `node ${nodes[0]}` : `nodes ${nodes.join(', ')}`;
 }
 
-function faultInWords(fault: SandboxFault | { readonly id: string }): string {
+export function faultInWords(fault: SandboxFault | { readonly id: string }): string {
   if (!('fault' in fault)) return `the fault ${fault.id}`;
   const { fault: kind, target } = fault.fault as { readonly fault: string; readonly target?: unknown };
   const of = target === undefined ? '' : ` of ${Array.isArray(target) ? target.join(', ') : String(target)}`;

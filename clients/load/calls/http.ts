@@ -1,8 +1,8 @@
 /**
- * HTTP/1.1 over keep-alive connections, one request at a time on each. It uses undici's `dispatch`, its cheapest API: the load
- * generator shares the machine with the measured service.
+ * HTTP/1.1 over keep-alive connections, one request at a time on each. It uses undici's `dispatch`, its cheapest API, and chooses
+ * the connection itself (undici's pool searches all of them): the load generator shares the machine with the measured service.
  */
-import { Pool } from 'undici';
+import { Client } from 'undici';
 import { isUsedUp, LoadCallFailed, type LoadCallFailure, rateLimitOf } from './call-failed.ts';
 
 const answerWithinMs = 30_000;
@@ -29,12 +29,20 @@ export interface HttpClient {
 
 /** At most `connections` requests are in progress; more wait in the client. */
 export function httpClient(url: string, token: string, connections: number): HttpClient {
-  const pool = new Pool(url, {
-    connections,
-    pipelining: 1,
-    headersTimeout: answerWithinMs,
-    bodyTimeout: answerWithinMs,
-  });
+  const opened: Client[] = [];
+  /** The last used first, so that no more are open than are needed. */
+  const free: Client[] = [];
+  const waiting: ((client: Client) => void)[] = [];
+  const open = (): Client => {
+    const client = new Client(url, { pipelining: 1, headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs });
+    opened.push(client);
+    return client;
+  };
+  const release = (client: Client): void => {
+    const next = waiting.shift();
+    if (next === undefined) free.push(client);
+    else next(client);
+  };
   const plain = ['authorization', `Bearer ${token}`];
   const withBody = [...plain, 'content-type', 'application/json'];
   return {
@@ -44,14 +52,14 @@ export function httpClient(url: string, token: string, connections: number): Htt
         let headers: Headers = {};
         const chunks: Buffer[] = [];
         const sent = body === undefined ? plain : withBody;
-        pool.dispatch(
-          {
-            path,
-            method,
-            headers: idempotencyKey === undefined ? sent : [...sent, 'idempotency-key', idempotencyKey],
-            ...(body !== undefined && { body }),
-          },
-          {
+        const request = {
+          path,
+          method,
+          headers: idempotencyKey === undefined ? sent : [...sent, 'idempotency-key', idempotencyKey],
+          ...(body !== undefined && { body }),
+        };
+        const dispatch = (client: Client) =>
+          client.dispatch(request, {
             onRequestStart() {},
             onResponseStart(_controller, statusCode, received) {
               status = statusCode;
@@ -61,16 +69,22 @@ export function httpClient(url: string, token: string, connections: number): Htt
               chunks.push(chunk);
             },
             onResponseEnd() {
+              release(client);
               const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString();
               resolve({ status, text, headers });
             },
             onResponseError(_controller, error) {
+              release(client);
               reject(error);
             },
-          },
-        );
+          });
+        const ready = free.pop() ?? (opened.length < connections ? open() : undefined);
+        if (ready === undefined) waiting.push(dispatch);
+        else dispatch(ready);
       }),
-    close: () => pool.close(),
+    async close() {
+      await Promise.all(opened.map((client) => client.close()));
+    },
   };
 }
 

@@ -1,9 +1,17 @@
 /** The plan of a load run from its command line. */
 import { dirname, isAbsolute, join } from 'node:path';
+import { durationMs } from '../../../proto/durations.ts';
 import type { ApiName } from '../calls/signing-caller.ts';
 import { loadPlan } from '../plan/file.ts';
-import { durationMs, planProblems } from '../plan/limits.ts';
-import { type ArrivalKind, type LoadPlan, type OperationName, operationNames, planDefaults } from '../plan/plan.ts';
+import { planProblems } from '../plan/limits.ts';
+import {
+  type ArrivalKind,
+  type LoadPlan,
+  type OperationName,
+  operationNames,
+  planDefaults,
+  planLimits,
+} from '../plan/plan.ts';
 import { type SaidShape, type ShapeWords, shapeOf } from '../plan/shapes.ts';
 import { parseThreshold } from '../plan/threshold.ts';
 import { WrongCall } from './wrong-call.ts';
@@ -88,7 +96,7 @@ function weighted(word: string): [OperationName, number] {
 
 function duration(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const ms = durationMs(text);
+  const ms = durationMs(text, planLimits.totalMsMax);
   if (ms === undefined) throw wrong(`${flag} must be a duration such as 500ms, 30s, 5m or 1h, up to a day.`);
   return ms;
 }

@@ -6,7 +6,7 @@ import { html, htmlDocument } from '../../report/html/document.ts';
 import type { Figures } from '../measure/recorder.ts';
 import { sumOf } from '../report/measured.ts';
 import type { LoadReport, StageResult } from '../report/results.ts';
-import { limitLines, ms, rounded, shapeText } from '../report/text.ts';
+import { limitLines, ms, refusedText, rounded, shapeText } from '../report/text.ts';
 import type { PlotData } from './browser/data.ts';
 import { styles } from './styles.ts';
 
@@ -119,7 +119,7 @@ ${errors.length === 0 ? '' : `<ul class="errors">${errors.join('')}</ul>`}
 <table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead><tbody>
 ${[...rows(result.operations, 'operation'), ...rows(result.endpoints, 'endpoint')].join('\n')}
 </tbody></table>
-<p class="quiet">generator: ${(self.utilization * 100).toFixed(0)} % of its event loop, lag p99 ${ms(self.lagP99Ms)} ms, sent within ${ms(lateness.p99)} ms (p99) of the intended time${cost}</p>
+<p class="quiet">generator: ${(self.utilization * 100).toFixed(0)} % of its event loop, lag p99 ${ms(self.lagP99Ms)} ms, sent within ${ms(lateness.p99)} ms (p99) of the intended time${cost}; health at most ${ms(result.health.max)} ms${refusedText(result)}</p>
 ${processes.length === 0 ? '' : `<table><thead><tr><th>process</th><th>of a core</th><th>MiB</th></tr></thead><tbody>${processes.join('')}</tbody></table>`}
 </section>`;
 }

@@ -2,17 +2,22 @@
  * Counts the events of a run: per stage its operations, their calls, and the operations that were not sent; over time one point a
  * second. Latencies count from the time at which an operation was due.
  */
+import { isRefusal } from '../calls/call-failed.ts';
 import { type Latency, LatencyHistogram } from './histogram.ts';
 
 /** Of an operation, or of an endpoint that it calls. */
 export interface Figures {
   readonly completed: number;
+  /** Of these, those before the end of the stage. */
+  readonly inTime: number;
   /** Failures, by code. */
   readonly errors: Readonly<Record<string, number>>;
   /** Of completed operations. */
   readonly latency: Latency;
   /** HdrHistogram V2, compressed, base64: runs can be merged. */
   readonly histogram: string;
+  /** Of failures by which the service refused for its load (`isRefusal`). */
+  readonly refused: Latency & { readonly count: number };
 }
 
 export interface StageFigures {
@@ -46,9 +51,18 @@ const codesMax = 50;
 
 class Tally {
   readonly histogram = new LatencyHistogram();
+  readonly refused = new LatencyHistogram(2);
   readonly errors = new Map<string, number>();
+  inTime = 0;
 
-  failed(code: string): void {
+  /** `code` undefined: it completed. */
+  ended(ms: number, code: string | undefined): void {
+    if (code === undefined) this.histogram.recordMs(ms);
+    else this.#failed(ms, code);
+  }
+
+  #failed(ms: number, code: string): void {
+    if (isRefusal(code)) this.refused.recordMs(ms);
     // A code is a text of the service: without a limit a broken service could fill the memory.
     const known = this.errors.has(code) || this.errors.size < codesMax ? code : 'other';
     this.errors.set(known, (this.errors.get(known) ?? 0) + 1);
@@ -57,9 +71,11 @@ class Tally {
   figures(): Figures {
     return {
       completed: this.histogram.count,
+      inTime: this.inTime,
       errors: Object.fromEntries([...this.errors].sort(([, a], [, b]) => b - a)),
       latency: this.histogram.latency(),
       histogram: this.histogram.encoded(),
+      refused: { count: this.refused.count, ...this.refused.latency() },
     };
   }
 }
@@ -115,10 +131,7 @@ export class LoadRecorder {
   operation(stage: number, name: string, ms: number, code: string | undefined): void {
     const recorder = this.#stages[stage]!;
     recorder.ended += 1;
-    for (const tally of [recorder.total, tallyOf(recorder.operations, name)]) {
-      if (code === undefined) tally.histogram.recordMs(ms);
-      else tally.failed(code);
-    }
+    for (const tally of [recorder.total, tallyOf(recorder.operations, name)]) tally.ended(ms, code);
     if (code === undefined) {
       this.#counts.completed += 1;
       this.#interval.recordMs(ms);
@@ -126,9 +139,14 @@ export class LoadRecorder {
   }
 
   call(stage: number, endpoint: string, ms: number, code: string | undefined): void {
-    const tally = tallyOf(this.#stages[stage]!.endpoints, endpoint);
-    if (code === undefined) tally.histogram.recordMs(ms);
-    else tally.failed(code);
+    tallyOf(this.#stages[stage]!.endpoints, endpoint).ended(ms, code);
+  }
+
+  /** The stage's time is over, though some of its operations may not be. Returns how many completed in it. */
+  end(stage: number): number {
+    const { total, operations, endpoints } = this.#stages[stage]!;
+    for (const tally of [total, ...operations.values(), ...endpoints.values()]) tally.inTime = tally.histogram.count;
+    return total.inTime;
   }
 
   /** Errors so far, over all stages, by code. */

@@ -1,18 +1,23 @@
 /** Keys: InitiateDkg, then the whole round. Some of the keys sign afterwards. */
-import { createHash, randomBytes } from 'node:crypto';
 import { failureOf } from '../calls/call-failed.ts';
 import type { Service } from '../calls/service.ts';
-import type { SigningAnswer, SigningCaller } from '../calls/signing-caller.ts';
+import type { SigningAnswer, SigningCaller, SigningCurve } from '../calls/signing-caller.ts';
 import { type Check, Faults } from '../verdict/check.ts';
 import { verifyAll } from '../verdict/signatures.ts';
 import { each, pause } from './at-once.ts';
 import { type Operation, Unexpected } from './operation.ts';
+import { freshText } from './sign.ts';
 
 const keysTried = 20;
 const settledAtOnce = 4;
 const settleEveryMs = 250;
 
-export function keyOperation(door: SigningCaller, service: Service, name: () => string): Operation {
+export function keyOperation(
+  door: SigningCaller,
+  service: Service,
+  name: () => string,
+  curve: SigningCurve = 'secp256k1',
+): Operation {
   const faults = new Faults();
   const open = new Set<string>();
   const made: string[] = [];
@@ -34,7 +39,7 @@ export function keyOperation(door: SigningCaller, service: Service, name: () => 
 
   /** As a patient client: the same session again, resumed where it paused. */
   async function insist(sessionId: string): Promise<void> {
-    const begun = await door.initiateDkg(sessionId, 'secp256k1');
+    const begun = await door.initiateDkg(sessionId, curve);
     receipt('InitiateDkg', begun);
     if (begun.resumeToken !== '') receipt('ResumeSession', await door.resume(sessionId, begun.resumeToken));
     await finish(sessionId, () => door.exchangeShares(sessionId));
@@ -46,11 +51,10 @@ export function keyOperation(door: SigningCaller, service: Service, name: () => 
     await each(tried, settledAtOnce, async (walletId) => {
       try {
         const publicKey = await service.publicKey(walletId);
-        const text = randomBytes(32);
-        const message = createHash('sha256').update(text).digest();
+        const { text, message } = freshText(curve);
         const begun = await door.initiateSigning(name(), walletId, message);
         const { sessionId, signature, recoveryId, reasonCode } = await door.submitShare(begun.sessionId);
-        const key = { walletId, curve: 'secp256k1', publicKey } as const;
+        const key = { walletId, curve, publicKey };
         const { verified } = verifyAll([{ key, text, message, sessionId, signature, recoveryId }]);
         if (verified !== 1) faults.add(`${walletId}: its signature does not verify (${reasonCode})`);
       } catch (error) {
@@ -64,12 +68,10 @@ export function keyOperation(door: SigningCaller, service: Service, name: () => 
     async run(observe) {
       const sessionId = name();
       open.add(sessionId);
-      const begun = await observe('InitiateDkg', () => door.initiateDkg(sessionId, 'secp256k1')).catch(
-        (error: unknown) => {
-          if (failureOf(error).effect === 'none') open.delete(sessionId);
-          throw error;
-        },
-      );
+      const begun = await observe('InitiateDkg', () => door.initiateDkg(sessionId, curve)).catch((error: unknown) => {
+        if (failureOf(error).effect === 'none') open.delete(sessionId);
+        throw error;
+      });
       receipt('InitiateDkg', begun);
       if (begun.reasonCode !== 'SESSION_ACCEPTED') {
         open.delete(sessionId);

@@ -45,6 +45,7 @@ export async function prepare(
     sign: () => signer('secp256k1'),
     'sign-ed25519': () => signer('ed25519'),
     key: async () => keyOperation(door, service, name),
+    order: () => transferOperation(http, client, target, name, { ordersOnly: true }),
     transfer: () => transferOperation(http, client, target, name),
     read: () => readOperation(http, client),
     webhook: () => webhookOperation(http, client),

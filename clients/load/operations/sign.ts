@@ -1,7 +1,7 @@
 /** Signatures: InitiateSigning, then SubmitSignatureShare of a live quorum. One intent and one message each. */
 import { createHash, randomBytes } from 'node:crypto';
 import { failureOf } from '../calls/call-failed.ts';
-import type { SigningCaller } from '../calls/signing-caller.ts';
+import type { SigningCaller, SigningCurve } from '../calls/signing-caller.ts';
 import { type OpenIntent, ReceiptChecks } from '../verdict/receipts.ts';
 import type { ClusterKey } from '../verdict/signatures.ts';
 import { each, pause } from './at-once.ts';
@@ -12,15 +12,20 @@ const askedAgain = 100;
 const settledAtOnce = 16;
 const settleEveryMs = 250;
 
-/** `name` makes every intent's name unique. The caller closes the door. */
-export function signOperation(door: SigningCaller, key: ClusterKey, name: () => string): Operation {
-  const record = new ReceiptChecks();
+/** A new text, and the service's input for it. */
+export function freshText(curve: SigningCurve): { readonly text: Uint8Array; readonly message: Uint8Array } {
+  const text = randomBytes(32);
+  return { text, message: curve === 'ed25519' ? text : createHash('sha256').update(text).digest() };
+}
 
-  function fresh(): OpenIntent {
-    const text = randomBytes(32);
-    const message = key.curve === 'ed25519' ? text : createHash('sha256').update(text).digest();
-    return { intentId: name(), key, text, message };
-  }
+/** `name` makes every intent's name unique. The caller closes the door. */
+export function signOperation(
+  door: SigningCaller,
+  key: ClusterKey,
+  name: () => string,
+  record: ReceiptChecks = new ReceiptChecks(),
+): Operation {
+  const fresh = (): OpenIntent => ({ intentId: name(), key, ...freshText(key.curve) });
 
   async function run(observe: Observe): Promise<void> {
     const intent = fresh();

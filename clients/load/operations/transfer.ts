@@ -1,6 +1,7 @@
 /**
- * Transfers of wallets with keys on the cluster: from the order through policy and signature to the chain's confirmation. Each
- * order has an idempotency key, so that the client can repeat it after a lost answer.
+ * Transfers of wallets with keys on the cluster: from the order through policy and signature to the chain's confirmation, or the
+ * order alone, whose end is checked after the load. Each order has an idempotency key, so that the client can repeat it after a
+ * lost answer.
  */
 import type { Event, Intent } from '../../client/generated-api.ts';
 import type { Client } from '../../client/index.ts';
@@ -17,21 +18,30 @@ import { balancesOf, makeWallets } from './wallets.ts';
 const wallets = 8;
 const amount = '0.00001';
 const destination = '0x00000000000000000000000000000000000b0b00';
+const taken = 'confirming';
 const finals = ['completed', 'failed', 'denied', 'rejected', 'expired', 'cancelled'];
 const endWithinMs = 60_000;
 const settledAtOnce = 8;
 const settleEveryMs = 250;
+
+interface TransferKind {
+  readonly provider?: 'sandbox' | 'self_hosted';
+  /** An operation ends with the answer to its order. */
+  readonly ordersOnly?: boolean;
+}
 
 export async function transferOperation(
   http: HttpClient,
   client: Client,
   target: LoadTarget,
   name: () => string,
+  { provider = 'self_hosted', ordersOnly = false }: TransferKind = {},
 ): Promise<Operation> {
-  const made = (await makeWallets(client, 'self_hosted', wallets)).map(({ id }) => id);
+  const made = (await makeWallets(client, provider, wallets)).map(({ id }) => id);
   const before = await balancesOf(client, made);
   const record = new TransferRecord();
   const waiting = new Map<string, (status: string) => void>();
+  /** The last status of intents that no call waits for. */
   const early = new Map<string, string>();
   /** Orders without an answer. */
   const unanswered = new Map<string, string>();
@@ -40,27 +50,29 @@ export async function transferOperation(
   const stop = await followEvents(
     target.url,
     target.token,
-    finals.map((status) => `transaction_intent.${status}`),
-    (event) => ended(event),
+    [taken, ...finals].map((status) => `transaction_intent.${status}`),
+    (event) => followed(event),
   );
 
-  function ended({ type, resource, data }: Event): void {
+  function followed({ type, resource, data }: Event): void {
     const intent = data.object as Intent;
     if (!made.includes(intent.wallet_id)) return;
     const status = type.slice('transaction_intent.'.length);
     const { asset, fee } = intent;
-    record.ended({
-      ...{ intentId: resource.id, walletId: intent.wallet_id, asset, amount: intent.amount, status },
-      ...{ feeAsset: fee.asset, feePaid: fee.paid ?? '0' },
-    });
-    const settle = waiting.get(resource.id);
+    if (status !== taken) {
+      record.ended({
+        ...{ intentId: resource.id, walletId: intent.wallet_id, asset, amount: intent.amount, status },
+        ...{ feeAsset: fee.asset, feePaid: fee.paid ?? '0' },
+      });
+    }
+    const resolve = waiting.get(resource.id);
     waiting.delete(resource.id);
-    if (settle === undefined) early.set(resource.id, status);
-    else settle(status);
+    if (resolve === undefined) early.set(resource.id, status);
+    else resolve(status);
   }
 
-  /** Resolves with the final status. */
-  function end(intentId: string): Promise<string> {
+  /** Resolves with the status of the next event: the provider took it, or its end. */
+  function next(intentId: string): Promise<string> {
     const known = early.get(intentId);
     if (known !== undefined) {
       early.delete(intentId);
@@ -96,7 +108,9 @@ export async function transferOperation(
       if (failureOf(error).effect === 'none') unanswered.delete(key);
       throw error;
     });
-    const status = await observe('until the final event', () => end(intent.id));
+    if (ordersOnly) return;
+    const first = await observe('until the provider took it', () => next(intent.id));
+    const status = await observe('until the final event', async () => (first === taken ? next(intent.id) : first));
     if (status !== 'completed') throw new Unexpected(status);
   }
 

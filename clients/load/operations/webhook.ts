@@ -20,7 +20,12 @@ interface ChangedWallet {
   last: Promise<unknown>;
 }
 
-export async function webhookOperation(http: HttpClient, client: Client): Promise<Operation> {
+export interface WebhookOperation extends Operation {
+  /** Events that are due and have not been received. */
+  readonly open: number;
+}
+
+export async function webhookOperation(http: HttpClient, client: Client): Promise<WebhookOperation> {
   const record = new WebhookChecks();
   let secret = '';
   const server = createServer((request, response) => {
@@ -73,6 +78,9 @@ export async function webhookOperation(http: HttpClient, client: Client): Promis
   }
 
   return {
+    get open() {
+      return record.open;
+    },
     async run(observe) {
       turn += 1;
       const wallet = made[turn % made.length]!;

@@ -1,10 +1,11 @@
 /** Reads a plan from a YAML file. It reports every problem with line, column, field and remedy (scenarios/runner/yaml-file.ts). */
 import Type, { type Static } from 'typebox';
+import { durationMs, durationPattern } from '../../../proto/durations.ts';
 import { Closed, OneOf } from '../../../scenarios/faults/vocabulary/schema-kit.ts';
 import { explain, type ScenarioSchema, type SchemaFault } from '../../../scenarios/runner/explain.ts';
 import { readYaml } from '../../../scenarios/runner/yaml-file.ts';
 import { apiNames } from '../calls/signing-caller.ts';
-import { durationMs, planProblems } from './limits.ts';
+import { planProblems } from './limits.ts';
 import {
   arrivalKinds,
   type LoadPlan,
@@ -12,13 +13,15 @@ import {
   type OperationName,
   operationNames,
   planDefaults,
+  planLimits,
 } from './plan.ts';
 import { type ShapeWords, shapeOf } from './shapes.ts';
 import { parseThreshold } from './threshold.ts';
 
 const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description });
 const Rate = Type.Number({ minimum: 0, maximum: 100_000, description: 'operations a second' });
-const Duration = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$', description: '500ms, 30s, 5m or 1h' });
+const Duration = Type.String({ pattern: durationPattern, description: '500ms, 30s, 5m or 1h' });
+const msOf = (text: string) => durationMs(text, planLimits.totalMsMax);
 
 const PlanFile = Closed({
   load: Name('name of the plan'),
@@ -43,6 +46,7 @@ const PlanFile = Closed({
       spike_to: Type.Optional(Rate),
       soak: Type.Optional(Type.Boolean()),
       callers: Type.Optional(Type.Integer({ minimum: 1 })),
+      times: Type.Optional(Type.Number({ description: 'a multiple of the rate of the last stage with callers' })),
     }),
     { minItems: 1 },
   ),
@@ -73,7 +77,7 @@ function partFaults({ stages, thresholds = [], recover_within: within }: PlanFil
   const faults: SchemaFault[] = [];
   const add = (path: SchemaFault['path'], message: string) => faults.push({ path, message, remedy: '' });
   for (const [index, stage] of stages.entries()) {
-    if (durationMs(stage.for) === undefined) add(['stages', index, 'for'], `${stage.for} is 0, or longer than a day`);
+    if (msOf(stage.for) === undefined) add(['stages', index, 'for'], `${stage.for} is 0, or longer than a day`);
     const shape = shapeOf(saidOf(stage), words);
     if (typeof shape === 'string') add(['stages', index], shape);
   }
@@ -81,7 +85,7 @@ function partFaults({ stages, thresholds = [], recover_within: within }: PlanFil
     const threshold = parseThreshold(text);
     if (typeof threshold === 'string') add(['thresholds', index], threshold);
   }
-  if (within !== undefined && durationMs(within) === undefined) {
+  if (within !== undefined && msOf(within) === undefined) {
     add(['recover_within'], `${within} is 0, or longer than a day`);
   }
   return faults;
@@ -96,7 +100,7 @@ function planOf(file: PlanFile): LoadPlan {
     stages: file.stages.map(
       (stage): LoadStage => ({
         name: stage.stage,
-        forMs: durationMs(stage.for)!,
+        forMs: msOf(stage.for)!,
         ...(shapeOf(saidOf(stage), words) as Exclude<ReturnType<typeof shapeOf>, string>),
       }),
     ),
@@ -105,10 +109,10 @@ function planOf(file: PlanFile): LoadPlan {
     inFlightMax: file.in_flight_max ?? planDefaults.inFlightMax,
     thresholds: (file.thresholds ?? []).map((text) => parseThreshold(text)).filter((each) => typeof each !== 'string'),
     faults: file.faults,
-    recoverWithinMs: durationMs(file.recover_within ?? '') ?? planDefaults.recoverWithinMs,
+    recoverWithinMs: msOf(file.recover_within ?? '') ?? planDefaults.recoverWithinMs,
   };
 }
 
-function saidOf({ rate, ramp_to: rampTo, spike_to: spikeTo, soak, callers }: PlanFile['stages'][number]) {
-  return { rate, rampTo, spikeTo, soak, callers };
+function saidOf({ rate, ramp_to: rampTo, spike_to: spikeTo, soak, callers, times }: PlanFile['stages'][number]) {
+  return { rate, rampTo, spikeTo, soak, callers, times };
 }

@@ -1,15 +1,6 @@
-/** The limits of a plan, and durations as people write them. */
+/** The limits of a plan. */
 import { endpointsOf, type LoadPlan, type LoadStage, planLimits } from './plan.ts';
 import { expectedArrivals } from './schedule.ts';
-
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** "500ms", "30s", "5m", "1h"; undefined: it is no duration above 0. */
-export function durationMs(text: string): number | undefined {
-  const found = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
-  const ms = found === null ? 0 : Number(found[1]) * unitMs[found[2]!]!;
-  return ms > 0 && ms <= planLimits.totalMsMax ? ms : undefined;
-}
 
 /** A fault of a plan; `at` is its place in the file. */
 export interface PlanProblem {
@@ -19,7 +10,7 @@ export interface PlanProblem {
 
 /** Empty: the plan is valid. */
 export function planProblems(plan: LoadPlan): PlanProblem[] {
-  const { rateMax, callersMax, inFlightMax, stagesMax, totalMsMax, arrivalsMax } = planLimits;
+  const { rateMax, timesMax, callersMax, inFlightMax, stagesMax, totalMsMax, arrivalsMax } = planLimits;
   const problems: PlanProblem[] = [];
   const add = (at: PlanProblem['at'], message: string) => problems.push({ at, message });
   const { mix, stages, thresholds } = plan;
@@ -36,11 +27,17 @@ export function planProblems(plan: LoadPlan): PlanProblem[] {
     if (stage.shape === 'closed' && !isWhole(stage.callers, callersMax)) {
       add(at, `callers are a whole number from 1 to ${callersMax}`);
     }
+    if (stage.shape === 'times') {
+      if (!(stage.times > 0 && stage.times <= timesMax)) add(at, `times are above 0 and at most ${timesMax}`);
+      if (!stages.slice(0, index).some(({ shape }) => shape === 'closed')) {
+        add(at, 'times multiply the rate of a stage with callers before it, and there is none');
+      }
+    }
     if (stages.findIndex(({ name }) => name === stage.name) < index) add(at, `there is a stage ${stage.name} before`);
   }
   const totalMs = stages.reduce((sum, { forMs }) => sum + forMs, 0);
   if (totalMs > totalMsMax) add(['stages'], `all stages together last at most ${totalMsMax / 3_600_000} hours`);
-  const arrivals = stages.reduce((sum, stage) => sum + (stage.shape === 'closed' ? 0 : expectedArrivals(stage)), 0);
+  const arrivals = stages.reduce((sum, stage) => sum + ('rate' in stage ? expectedArrivals(stage) : 0), 0);
   if (arrivals > arrivalsMax) {
     add(['stages'], `${Math.round(arrivals)} operations arrive; a run keeps the evidence of at most ${arrivalsMax}`);
   }
@@ -59,6 +56,7 @@ export function planProblems(plan: LoadPlan): PlanProblem[] {
 function ratesOf(stage: LoadStage): readonly number[] {
   switch (stage.shape) {
     case 'closed':
+    case 'times':
       return [];
     case 'ramp':
       return [stage.rate, stage.rampTo];

@@ -12,15 +12,19 @@ export type Shape =
   | { readonly shape: 'ramp'; readonly rate: number; readonly rampTo: number }
   /** The second third of the stage has the higher rate. */
   | { readonly shape: 'spike'; readonly rate: number; readonly spikeTo: number }
-  | { readonly shape: 'closed'; readonly callers: number };
+  | { readonly shape: 'closed'; readonly callers: number }
+  /** A multiple of the rate that the last closed stage before it reached. */
+  | { readonly shape: 'times'; readonly times: number };
 
 /** Rates are operations a second. */
 export type LoadStage = Shape & { readonly name: string; readonly forMs: number };
+/** A stage as it runs: its rate is known. */
+export type RunStage = Exclude<LoadStage, { readonly shape: 'times' }>;
 
 export const arrivalKinds = ['even', 'poisson'] as const;
 export type ArrivalKind = (typeof arrivalKinds)[number];
 
-export const operationNames = ['sign', 'sign-ed25519', 'key', 'transfer', 'read', 'webhook'] as const;
+export const operationNames = ['sign', 'sign-ed25519', 'key', 'order', 'transfer', 'read', 'webhook'] as const;
 export type OperationName = (typeof operationNames)[number];
 
 const signing = ['InitiateSigning', 'SubmitSignatureShare'] as const;
@@ -29,7 +33,8 @@ export const endpointsOf: Readonly<Record<OperationName, readonly string[]>> = {
   sign: signing,
   'sign-ed25519': signing,
   key: ['InitiateDkg', 'ExchangeDkgShares'],
-  transfer: ['POST transaction-intents', 'until the final event'],
+  order: ['POST transaction-intents'],
+  transfer: ['POST transaction-intents', 'until the provider took it', 'until the final event'],
   read: ['GET /v1/wallets/:id', 'GET /v1/wallets?limit=10'],
   webhook: ['PATCH /v1/wallets/:id', 'until the webhook came'],
 };
@@ -54,6 +59,7 @@ export interface LoadPlan {
 
 export const planLimits = {
   rateMax: 100_000,
+  timesMax: 10,
   callersMax: 4096,
   inFlightMax: 20_000,
   stagesMax: 50,

@@ -6,9 +6,9 @@
  * of N. Even arrivals invert whole numbers; Poisson arrivals invert sums of exponential steps, which gives an inhomogeneous
  * Poisson process of that rate.
  */
-import type { ArrivalKind, LoadStage } from './plan.ts';
+import { type ArrivalKind, type LoadStage, planLimits, type RunStage } from './plan.ts';
 
-type OpenStage = Exclude<LoadStage, { readonly shape: 'closed' }>;
+export type OpenStage = Exclude<RunStage, { readonly shape: 'closed' }>;
 
 /** From rate `a` to rate `b`, in arrivals a millisecond. */
 interface Piece {
@@ -16,6 +16,15 @@ interface Piece {
   readonly forMs: number;
   readonly a: number;
   readonly b: number;
+}
+
+/** `closedRate`: operations a second that the last closed stage reached. The rate keeps within the limits of a plan. */
+export function withRate(stage: LoadStage, closedRate: number): RunStage {
+  if (stage.shape !== 'times') return stage;
+  const { name, forMs, times } = stage;
+  const { rateMax, arrivalsMax } = planLimits;
+  const rate = Math.min(times * closedRate, rateMax, (arrivalsMax * 1000) / forMs);
+  return { name, forMs, shape: 'constant', rate: Math.round(rate * 10) / 10 };
 }
 
 /** Arrival times of a stage, ascending, each below its length. `random`: from 0 to below 1; only Poisson draws it. */

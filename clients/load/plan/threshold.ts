@@ -2,7 +2,12 @@
  * Thresholds: `sign.p99<50ms`, `errors<0.1%`, `rate>=180`. The left side is a metric, of all operations or of one
  * operation or endpoint that it names; over all stages, or those that `@stage` names.
  */
-export const metricNames = ['p50', 'p90', 'p99', 'p999', 'max', 'mean', 'errors', 'unsent', 'rate'] as const;
+const latencies = ['p50', 'p90', 'p99', 'p999', 'max', 'mean'] as const;
+/**
+ * `refused`: the p99 of refusals. `health`: the slowest answer of health. `share`: the rate as a part of that of the stages with
+ * callers.
+ */
+export const metricNames = [...latencies, 'errors', 'unsent', 'rate', 'refused', 'health', 'share'] as const;
 export type MetricName = (typeof metricNames)[number];
 
 export interface Threshold {
@@ -26,10 +31,10 @@ export interface ThresholdResult {
 
 const shape =
   /^(?:([A-Za-z][\w /:?=-]*?)[.])?([a-z0-9]+)(?:@([\w-]+))?\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*(ms|s|us|%|\/s)?$/;
-const units: Readonly<Record<MetricName, readonly string[]>> = {
-  ...{ p50: ['ms', 's', 'us'], p90: ['ms', 's', 'us'], p99: ['ms', 's', 'us'], p999: ['ms', 's', 'us'] },
-  ...{ max: ['ms', 's', 'us'], mean: ['ms', 's', 'us'], errors: ['%', ''], unsent: ['%', ''], rate: ['/s', ''] },
-};
+function unitsOf(metric: MetricName): readonly string[] {
+  if (metric === 'rate') return ['/s', ''];
+  return ['errors', 'unsent', 'share'].includes(metric) ? ['%', ''] : ['ms', 's', 'us'];
+}
 const factors: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, '%': 0.01, '/s': 1, '': 1 };
 
 /** A text: the fault of the threshold. */
@@ -39,8 +44,8 @@ export function parseThreshold(text: string): Threshold | string {
   const [, of, name, stage, comparison, number, unit = ''] = found;
   const metric = metricNames.find((each) => each === name);
   if (metric === undefined) return `"${name}" is no metric: one of ${metricNames.join(', ')}`;
-  if (!units[metric].includes(unit)) {
-    const wanted = units[metric].filter((each) => each !== '');
+  if (!unitsOf(metric).includes(unit)) {
+    const wanted = unitsOf(metric).filter((each) => each !== '');
     return `${metric} needs a unit: ${wanted.join(', ')}`;
   }
   return {

@@ -20,7 +20,20 @@ export function measured(results: readonly StageResult[], { of, metric, stage }:
       return arrived === 0 ? undefined : stages.reduce((sum, each) => sum + each.unsent, 0) / arrived;
     }
     case 'rate':
-      return (completed * 1000) / stages.reduce((sum, each) => sum + each.tookMs, 0);
+      return rateOf(stages, figures, 'completed');
+    case 'share': {
+      const closed = results.filter((each) => each.stage.shape === 'closed');
+      const most = rateOf(
+        closed,
+        closed.flatMap((each) => figuresOf(each, of)),
+        'inTime',
+      );
+      return most > 0 ? rateOf(stages, figures, 'inTime') / most : undefined;
+    }
+    case 'health':
+      return Math.max(...stages.map(({ health }) => health.max));
+    case 'refused':
+      return Math.max(...figures.map(({ refused }) => refused.p99));
     default: {
       if (completed === 0) return undefined;
       const merged = new LatencyHistogram();
@@ -28,6 +41,11 @@ export function measured(results: readonly StageResult[], { of, metric, stage }:
       return merged.latency()[metric];
     }
   }
+}
+
+function rateOf(stages: readonly StageResult[], figures: readonly Figures[], which: 'completed' | 'inTime'): number {
+  const count = figures.reduce((sum, each) => sum + each[which], 0);
+  return (count * 1000) / stages.reduce((sum, { tookMs }) => sum + tookMs, 0);
 }
 
 function figuresOf({ total, operations, endpoints }: StageResult, of: string | undefined): Figures[] {

@@ -4,12 +4,12 @@ import type { Latency } from '../measure/histogram.ts';
 import type { ProcessFigures, ProcessPoint } from '../measure/monitor.ts';
 import type { LoadPoint, StageFigures } from '../measure/recorder.ts';
 import type { SelfFigures } from '../measure/self.ts';
-import type { LoadStage, OperationName } from '../plan/plan.ts';
+import type { OperationName, RunStage } from '../plan/plan.ts';
 import type { ThresholdResult } from '../plan/threshold.ts';
 import type { Check } from '../verdict/check.ts';
 
 export interface StageResult extends StageFigures {
-  readonly stage: LoadStage;
+  readonly stage: RunStage;
   /** Since the load began. */
   readonly beganMs: number;
   readonly tookMs: number;
@@ -17,6 +17,8 @@ export interface StageResult extends StageFigures {
   readonly requestedRate: number | null;
   /** Completed operations a second. */
   readonly achievedRate: number;
+  /** Answers of `GET /v1/health`. */
+  readonly health: Latency;
   readonly self: SelfFigures;
   /** The reasons why the figures are the generator's and not the service's; empty: they are the service's. */
   readonly saturation: readonly string[];

@@ -1,6 +1,7 @@
 /** The report as text for a terminal. */
 import type { Figures } from '../measure/recorder.ts';
 import type { LoadStage } from '../plan/plan.ts';
+import type { Check } from '../verdict/check.ts';
 import { sumOf } from './measured.ts';
 import type { LoadReport, StageResult } from './results.ts';
 
@@ -28,9 +29,7 @@ export function textOf(report: LoadReport): string {
   }
   lines.push(`Recovery: ${recovery.holds ? 'holds' : 'DOES NOT HOLD'}: ${recovery.text}.`);
   lines.push(`Correctness: ${correctness.holds ? 'holds' : 'DOES NOT HOLD'}.`);
-  for (const { name, holds, text, faults } of correctness.checks) {
-    lines.push(`  ${holds ? 'ok    ' : 'BROKEN'} ${name}: ${text}`, ...faults.map((fault) => `         ${fault}`));
-  }
+  lines.push(...checkLines(correctness.checks));
   for (const { text, holds, measured } of report.thresholds) {
     lines.push(
       `Threshold ${text}: ${holds ? 'met' : 'MISSED'} (${measured === undefined ? 'not measured' : rounded(measured)}).`,
@@ -55,6 +54,13 @@ export function textOf(report: LoadReport): string {
   return lines.join('\n');
 }
 
+export function checkLines(checks: readonly Check[]): string[] {
+  return checks.flatMap(({ name, holds, text, faults }) => [
+    `  ${holds ? 'ok    ' : 'BROKEN'} ${name}: ${text}`,
+    ...faults.map((fault) => `         ${fault}`),
+  ]);
+}
+
 /** The arrivals of a stage, in words. */
 export function shapeText(stage: LoadStage): string {
   const seconds = `${stage.forMs / 1000} s`;
@@ -68,6 +74,8 @@ export function shapeText(stage: LoadStage): string {
       return `${stage.rate}/s, spike ${stage.spikeTo}/s, for ${seconds}`;
     case 'closed':
       return `${stage.callers} callers for ${seconds}`;
+    case 'times':
+      return `${stage.times} times the rate of the callers for ${seconds}`;
   }
 }
 
@@ -88,6 +96,7 @@ function stageLines(result: StageResult): string[] {
     '',
     `  generator: ${percent(self.utilization, 1)} of its event loop, ${self.cpuSeconds.toFixed(1)} s of CPU, ` +
       `${mib(self.rssBytes)} MiB, lag p99 ${ms(self.lagP99Ms)} ms; sent within ${ms(result.lateness.p99)} ms (p99) of the intended time`,
+    `  health: p99 ${ms(result.health.p99)} ms, at most ${ms(result.health.max)} ms${refusedText(result)}`,
     ...driftLines(result),
     ...result.saturation.map((text) => `  NOT THE SERVICE’S FIGURES: ${text}`),
   ];
@@ -105,6 +114,10 @@ function stageLines(result: StageResult): string[] {
     );
   }
   return lines;
+}
+
+export function refusedText({ total: { refused } }: StageResult): string {
+  return refused.count === 0 ? '' : `; ${refused.count} refused, p99 ${ms(refused.p99)} ms`;
 }
 
 function driftLines({ drift }: StageResult): string[] {
@@ -141,12 +154,14 @@ export function rounded(value: number): string {
   return value === 0 ? '0' : value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(2);
 }
 
-function grid(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** Columns with minimum width; numbers to the right. */
+export function grid(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [heads, ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const isNumber = heads.map((_, column) => rows.every((row) => /^[\d.]*( %)?$/.test(row[column] ?? '')));
   return all.map((row) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)))
+      .map((cell, column) => (isNumber[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
       .join('  ')
       .trimEnd(),
   );

@@ -4,8 +4,8 @@
  * arrival, also when it ends later.
  */
 import { setMaxListeners } from 'node:events';
-import type { ArrivalKind, LoadStage } from '../plan/plan.ts';
-import { arrivalTimes } from '../plan/schedule.ts';
+import type { ArrivalKind, RunStage } from '../plan/plan.ts';
+import { arrivalTimes, type OpenStage } from '../plan/schedule.ts';
 
 export interface LoadClock {
   /** Monotonic. */
@@ -24,7 +24,7 @@ export interface SendTimes {
 }
 
 export interface DriveOptions {
-  readonly stage: LoadStage;
+  readonly stage: RunStage;
   readonly arrivals: ArrivalKind;
   readonly random: () => number;
   readonly clock: LoadClock;
@@ -88,10 +88,7 @@ export async function drive(options: DriveOptions): Promise<void> {
   if (!signal.aborted && clock.nowMs() < endMs) await clock.sleep(endMs - clock.nowMs(), signal);
 }
 
-async function openStage(
-  options: DriveOptions,
-  stage: Exclude<LoadStage, { readonly shape: 'closed' }>,
-): Promise<void> {
+async function openStage(options: DriveOptions, stage: OpenStage): Promise<void> {
   const { arrivals, random, clock, inFlight, signal, operate, onUnsent } = options;
   const beganMs = clock.nowMs();
   let sends = 0;

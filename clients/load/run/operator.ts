@@ -44,7 +44,7 @@ export class LoadOperator {
         recorder.call(stage, endpoint, clock.nowMs() - beganMs, undefined);
         return answer;
       } catch (error) {
-        recorder.call(stage, endpoint, 0, failureCode(error));
+        recorder.call(stage, endpoint, clock.nowMs() - beganMs, failureCode(error));
         throw error;
       }
     };
@@ -53,7 +53,7 @@ export class LoadOperator {
       recorder.operation(stage, name, clock.nowMs() - intendedMs, undefined);
       return true;
     } catch (error) {
-      recorder.operation(stage, name, 0, failureCode(error));
+      recorder.operation(stage, name, clock.nowMs() - intendedMs, failureCode(error));
       const { limit } = failureOf(error);
       if (limit !== undefined) this.#limited(limit);
       return false;

@@ -7,6 +7,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { Service } from '../calls/service.ts';
 import type { LoadTarget } from '../calls/target.ts';
+import { HealthProbe } from '../measure/health.ts';
 import { LatencyHistogram } from '../measure/histogram.ts';
 import { ProcessMonitor } from '../measure/monitor.ts';
 import { LoadRecorder } from '../measure/recorder.ts';
@@ -14,7 +15,7 @@ import { SelfMeter, saturation } from '../measure/self.ts';
 import type { Operation } from '../operations/operation.ts';
 import { prepare } from '../operations/prepare.ts';
 import type { LoadPlan, OperationName } from '../plan/plan.ts';
-import { expectedArrivals, seeded } from '../plan/schedule.ts';
+import { expectedArrivals, seeded, withRate } from '../plan/schedule.ts';
 import { evaluateThresholds } from '../plan/threshold.ts';
 import { driftOf } from '../report/drift.ts';
 import type { LiveProgress } from '../report/live.ts';
@@ -48,7 +49,7 @@ const interruptedWithinMs = 5000;
 const unloadedOperations = 12;
 const unloadedWarmUp = 2;
 /** Fast ones first: a transfer waits for blocks. */
-const probes: readonly OperationName[] = ['sign', 'sign-ed25519', 'read', 'webhook', 'key', 'transfer'];
+const probes: readonly OperationName[] = ['sign', 'sign-ed25519', 'read', 'order', 'webhook', 'key', 'transfer'];
 const unloadedWithinMs = 10_000;
 /** Connections of the REST client: operations of open stages must not wait for a connection. */
 const connectionsMax = 2048;
@@ -79,6 +80,7 @@ class Run {
   readonly #inFlight: InFlight;
   readonly #self = new SelfMeter();
   readonly #monitor: ProcessMonitor;
+  readonly #health: HealthProbe;
   readonly #series: SeriesPoint[] = [];
   readonly #random: () => number;
   readonly #faults: LoadFaults;
@@ -97,6 +99,7 @@ class Run {
     this.#recorder = new LoadRecorder(options.plan.stages.length);
     this.#inFlight = new InFlight(options.plan.inFlightMax);
     this.#monitor = new ProcessMonitor(() => service.pids());
+    this.#health = new HealthProbe(options.target.url);
     this.#random = seeded(options.plan.seed);
     const { plan } = options;
     this.#operator = new LoadOperator({
@@ -200,9 +203,11 @@ class Run {
     const beganMs = this.#clock.nowMs();
     const ending = new AbortController();
     const everyMs = Math.max(pointEveryMsMin, totalMs / pointsMax);
-    const points = this.#points(beganMs, everyMs, ending.signal);
-    for (const [index, stage] of plan.stages.entries()) {
+    const beside = Promise.all([this.#points(beganMs, everyMs, ending.signal), this.#health.run(ending.signal)]);
+    let closedRate = 0;
+    for (const [index, planned] of plan.stages.entries()) {
       if (signal.aborted) break;
+      const stage = withRate(planned, closedRate);
       this.#stage = index;
       const stageBeganMs = this.#clock.nowMs();
       await drive({
@@ -216,17 +221,21 @@ class Run {
         onUnsent: () => this.#recorder.unsent(index),
       });
       await this.#monitor.sample();
+      const tookMs = this.#clock.nowMs() - stageBeganMs;
+      const inTime = this.#recorder.end(index);
+      if (stage.shape === 'closed') closedRate = (inTime * 1000) / tookMs;
       stages.push({
         stage,
         beganMs: stageBeganMs - beganMs,
-        tookMs: this.#clock.nowMs() - stageBeganMs,
+        tookMs,
         requestedRate: stage.shape === 'closed' ? null : (expectedArrivals(stage) * 1000) / stage.forMs,
+        health: this.#health.stage(),
         self: this.#self.read(),
         processes: this.#monitor.stage(),
       });
     }
     ending.abort();
-    await points;
+    await beside;
     await this.#faults.sample(beganMs);
     this.#self.stop();
     return stages;

@@ -98,7 +98,7 @@ export class ReceiptChecks {
   }
 }
 
-function signatureCheck({ signatures, verified, sampled, faults, seconds }: SignatureVerdict): Check {
+export function signatureCheck({ signatures, verified, sampled, faults, seconds }: SignatureVerdict): Check {
   return {
     name: 'signatures',
     holds: verified === signatures && faults.length === 0,

@@ -3,6 +3,7 @@
  * style, by their digests. The data appears only as text, never as markup or code.
  */
 import { createHash } from 'node:crypto';
+import { escaped } from '../../../core/pages/markup.ts';
 import { packPage } from '../../../core/pages/pack.mjs';
 import { plain } from '../plain.ts';
 
@@ -59,7 +60,7 @@ function packedScript(entry: string): string {
 
 /** Text for markup. */
 export function html(text: string): string {
-  return plain(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escaped(plain(text));
 }
 
 function digest(text: string): string {

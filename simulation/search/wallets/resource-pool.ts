@@ -26,6 +26,8 @@ export class ResourcePool {
   readonly #routes: readonly Route[];
   readonly #find: ReturnType<typeof routeFinder>;
   readonly #ids = new Map<string, Set<string>>();
+  /** What lists have shown since the last change. */
+  readonly #listed = new Map<string, readonly Item[]>();
   /** By the prefix of an id: the route of the record. */
   readonly #templates = new Map<string, string>();
 
@@ -70,8 +72,14 @@ export class ResourcePool {
     return ids.length === 0 ? undefined : draw.pick(ids);
   }
 
-  /** Every id that an answer shows. */
+  /** A call has made or changed what its answer shows. */
   add(body: unknown): void {
+    this.#listed.clear();
+    this.#harvest(body);
+  }
+
+  /** Every id that an answer shows. */
+  #harvest(body: unknown): void {
     for (const id of JSON.stringify(body ?? null).match(/\b[a-z]{3}_[0-9a-f]{8}-[0-9a-f-]{27}\b/g) ?? []) {
       const prefix = id.slice(0, 3);
       const known = this.#ids.get(prefix);
@@ -117,11 +125,15 @@ export class ResourcePool {
   }
 
   async #items(path: string): Promise<readonly Item[]> {
+    const known = this.#listed.get(path);
+    if (known !== undefined) return known;
     const route = this.#find('GET', path)!;
-    const { status, body } = await this.#operator.call('GET', 'limit' in queryOf(route) ? `${path}?limit=40` : path);
+    const { status, body } = await this.#operator.call('GET', 'limit' in queryOf(route) ? `${path}?limit=20` : path);
     if (status !== 200) return [];
-    this.add(body);
-    return Object.values(body as object).find((value) => Array.isArray(value)) ?? [];
+    this.#harvest(body);
+    const items: readonly Item[] = Object.values(body as object).find((value) => Array.isArray(value)) ?? [];
+    this.#listed.set(path, items);
+    return items;
   }
 }
 

@@ -151,10 +151,11 @@ export class RouteWalk {
   async #valid(call: Call, operator: Operator): Promise<void> {
     const { route, target, body } = call;
     const { landmarks, owner } = this.#tenancy;
-    const before = await this.#own.shown(target);
+    const isRead = route.method === 'GET';
+    const before = isRead ? undefined : await this.#own.shown(target);
     const answer = await this.#call(call, operator);
     await this.#repeated(call, operator, answer);
-    if (route.method === 'GET') return;
+    if (isRead) return;
     if (answer.status < 300) {
       this.#own.add(answer.body);
       const { id } = answer.body ?? {};
@@ -247,7 +248,7 @@ const last = /[a-z]{3}_[0-9a-f-]{36}(?!.*[a-z]{3}_[0-9a-f-]{36})/;
 const unknown = (prefix: string) => `${prefix}_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e`;
 /** Where each module needs a scope of its own (production). */
 const previews = allScopes.filter((scope) => scope.startsWith('preview:'));
-/** Their work goes on by itself. */
+/** Workers change these without a call. */
 const moving = /\/(?:txi|ord|pln|rcj|tkn|pcn)_/;
 
 function isWithoutModule(answer: ClientAnswer): boolean {

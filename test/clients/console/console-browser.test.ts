@@ -3,18 +3,26 @@
  * connection that breaks, and texts that would like to be markup. Needs a Chromium (CHROMIUM_PATH says where); without one these
  * tests are skipped.
  */
+import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { consoleFiles } from '../../../clients/console/files.ts';
+import { cluster } from '../../../clients/testing/index.ts';
+import { systemRandom, systemTimers } from '../../../core/actors/live/ports.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
+import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
+import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
+import type { TenantStore } from '../../../wallets/store/contract.ts';
 import { type Running, signature, startService } from '../../simulation/embedded/support/service.ts';
 import { findChromium } from '../../support/chromium.ts';
+import { FakeSessions } from '../../support/fake-control.ts';
+import { restApp } from '../../support/rest-app.ts';
 import { sharedCluster } from '../../support/shared-cluster.ts';
 import { patienceMs, until } from '../../support/until.ts';
 
 const executablePath = findChromium();
-
-if (executablePath === undefined)
-  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with CHROMIUM_PATH', () => {});
 
 describe.skipIf(executablePath === undefined)('the console in a browser', () => {
   let browser: Browser;
@@ -48,6 +56,22 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
     await page.waitForSelector('body[data-ready=yes]');
     return page;
   }
+  /** A picture of the docs, when PICTURES names their folder. */
+  const picture = async (page: Page, name: string, height = 760) => {
+    if (process.env.PICTURES === undefined) return;
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await page.setViewportSize({ width: 1180, height });
+    // The page's policy refuses a style sheet. A gradient would double the size of the file.
+    const show = (display: string) =>
+      page.evaluate(`{
+        scrollTo(0, 0);
+        document.querySelector('.foot').style.display = ${JSON.stringify(display)};
+        document.querySelector('.picture')?.style.setProperty('background', 'none');
+      }`);
+    await show('none');
+    await page.screenshot({ path: join(process.env.PICTURES, `${name}.png`) });
+    await show('');
+  };
   const isLive = (page: Page) => page.waitForSelector('.connection.live');
   const chips = (page: Page, process: string) => page.locator(`[data-process="${process}"]`);
   const go = async (page: Page, panel: string) =>
@@ -77,6 +101,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       const moving = page.waitForSelector('.frame:not(.idle)');
       await signature(running, 'sandbox-secp256k1', Buffer.alloc(32, 5), 'frames that pass');
       await moving;
+      await picture(page, 'console-cluster');
 
       await chips(page, 'node/3').focus();
       await page.keyboard.press('Enter');
@@ -119,6 +144,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await page.waitForSelector('.canvas[data-first="0"]');
       await page.getByRole('button', { name: 'Next fault' }).click();
       await page.locator('.event strong').waitFor();
+      await picture(page, 'console-ceremony', 1_000);
       const events = await page.locator('.flow h3').textContent();
       await page.getByRole('button', { name: 'Table' }).click();
       await page.locator('.flow tr.touched').first().waitFor();
@@ -152,6 +178,82 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       expect(await page.content()).not.toContain('rt1_');
       const recorded = await running.must(200, 'GET', '/v1/sandbox/recording?limit=10000');
       expect(JSON.stringify(recorded)).not.toContain('rt1_');
+    });
+
+    test('a key and a signature are stepped by clicks, and another tenant’s once its token is there', async () => {
+      const page = await open(`${url()}#/ceremonies`);
+      await isLive(page);
+      await page.getByRole('button', { name: 'A key step by step' }).click();
+      const steps = page.getByRole('region', { name: 'Step it' });
+      const step = (name: string) => steps.getByRole('button', { name, exact: true });
+      await step('→: node 1 deals to node 2').focus();
+      await steps.locator('pre', { hasText: '"sender_node_id":1,"recipient_node_id":2' }).waitFor();
+      await page.keyboard.press('Enter');
+      await steps.getByText('1 of 20 pairs so far').waitFor();
+      await step('Deals to all: node 3 deals to every node').click();
+      await steps.getByText('5 of 20 pairs so far').waitFor();
+      await step('All the rest: every node deals to every node').click();
+      await page.getByRole('button', { name: 'Sign step by step' }).click();
+      await step('Answers: node 4 answers').click();
+      await steps.getByText('1 of 3 partial signatures so far').waitFor();
+      await steps.getByRole('row', { name: 'node 4 its partial is in' }).waitFor();
+      await step('All the rest: every node answers').click();
+      await page.locator('.session-head .chip.completed').waitFor();
+      await steps.waitFor({ state: 'detached' });
+
+      // Of another tenant's session it says that a token is missing.
+      const stranger = 'svc_sk_test_aTenantOfItsOwn';
+      const theirs = { session_id: 'of-a-stranger', threshold: 2, total_nodes: 3 };
+      expect((await running.call('POST', '/v1/dkg/initiate', theirs, stranger)).status).toBe(200);
+      const pair = { session_id: 'of-a-stranger', sender_node_id: 1, recipient_node_id: 2 };
+      expect((await running.call('POST', '/v1/dkg/shares', pair, stranger)).status).toBe(200);
+      await page.evaluate(`location.hash = '#/ceremonies/of-a-stranger'`);
+      await steps.getByText('only a token of that tenant steps it').waitFor();
+      await go(page, 'Tenants');
+      await page.getByText('ran 1 ceremony: paste its token').waitFor();
+      await page.locator('#other-token').fill(stranger);
+      await page.getByRole('button', { name: 'Add it, and act with it' }).click();
+      await page.getByText('None: the page holds a token of every tenant', { exact: false }).waitFor();
+      await page.goBack();
+      await step('All the rest: every node deals to every node').click();
+      await page.locator('.session-head .chip.completed').waitFor();
+      await page.getByRole('combobox', { name: 'Act as' }).selectOption('tok_sandbox');
+      expect(await page.content()).not.toContain(stranger);
+    });
+
+    test('a wallet is made and pays: an approval by another person, a failure with its reason', async () => {
+      const page = await open(`${url()}#/wallets`);
+      await isLive(page);
+      await page.getByRole('button', { name: 'Make it' }).click();
+      await page.getByRole('button', { name: 'One that needs an approval' }).click();
+      await page.locator('form pre', { hasText: '"amount":"0.00477"' }).waitFor();
+      await page.getByRole('button', { name: 'Send 0.00477 ETH' }).click();
+      await page.locator('.timeline .now', { hasText: 'Approvals' }).waitFor();
+      await page.locator('.timeline', { hasText: '✓ review, require approval: true' }).waitFor();
+      await page.getByText('its initiator has none; approve it as another person.').waitFor();
+      await page.getByRole('button', { name: 'Make an approver' }).press('Enter');
+      await page.getByRole('button', { name: 'Approve', exact: true }).press('Enter');
+      await page.locator('.session-head .chip.completed').waitFor();
+      expect(await page.locator('.timeline .done').count()).toBe(9);
+      await picture(page, 'console-wallet');
+      await page.locator('.timeline').getByRole('button', { name: /^sig_/ }).click();
+      await page.locator('h2.id', { hasText: /^sig_/ }).waitFor();
+      await page.locator('.session-head .chip.completed').waitFor();
+      const signing = (await hash(page)).replace('#/ceremonies/', '');
+      expect(await running.must(200, 'GET', `/v1/sandbox/sessions/${signing}`)).toMatchObject({
+        requested_by: 'wallet_service',
+      });
+      await page.goBack();
+      await page.getByRole('button', { name: /^wal_/ }).click();
+      await page.getByRole('button', { name: 'One to a sanctioned address' }).click();
+      await page.getByRole('button', { name: 'Send 0.1 ETH' }).click();
+      await page.locator('.session-head .chip.failed').waitFor();
+      await page.locator('#why', { hasText: 'it is on the list test_sanctions; send to another address.' }).waitFor();
+      const intent = (await hash(page)).replace('#/wallets/', '');
+      await go(page, 'Cluster');
+      await page.getByRole('searchbox', { name: 'Go to any id' }).fill(intent);
+      await page.keyboard.press('Enter');
+      await page.locator('.timeline .bad', { hasText: 'Screening' }).waitFor();
     });
 
     test('an open ceremony grows while it runs', async () => {
@@ -204,6 +306,9 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await look('#/ceremonies', '.chip.completed');
       await look('#/ceremonies/sandbox-secp256k1', '.canvas[data-first="0"]');
       await look('#/faults', 'form select');
+      await look('#/tenants', '#other-token');
+      await look('#/time', '#offset');
+      await look('#/wallets', 'form .primary');
     });
 
     test('texts that would like to be markup are texts, in every panel', async () => {
@@ -219,7 +324,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       const page = await open(`${url()}#/ceremonies/${encodeURIComponent(nasty)}?q=${encodeURIComponent(nasty)}`);
       await isLive(page);
       await page.getByRole('heading', { name: '<img' }).waitFor();
-      for (const panel of ['Faults', 'Cluster', 'Ceremonies']) {
+      for (const panel of ['Faults', 'Cluster', 'Ceremonies', 'Tenants', 'Time and state', 'Wallets']) {
         await go(page, panel);
         await page.locator('.panel').first().waitFor();
         if (panel === 'Faults') await page.locator('[data-fault=nasty]', { hasText: '<img src=x' }).waitFor();
@@ -230,15 +335,87 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       expect(await page.title()).not.toBe('owned');
       await running.must(200, 'POST', '/v1/sandbox/faults/reset');
     });
+
+    test('the clock is advanced, and a snapshot brings back what was there', async () => {
+      const page = await open(`${url()}#/time`);
+      await isLive(page);
+      await page.getByText('None yet. Take one before a test', { exact: false }).waitFor();
+      await page.getByRole('textbox', { name: 'Name of the snapshot' }).fill('before');
+      await page.getByRole('button', { name: 'Take a snapshot' }).click();
+      const row = page.getByRole('row', { name: 'before' });
+      await row.waitFor();
+      await page.getByRole('button', { name: '+1 h', exact: true }).press('Enter');
+      await page.locator('#offset', { hasText: '+1 h' }).waitFor();
+      await page.locator('main pre', { hasText: '{"advance_s":3600}' }).waitFor();
+      // What loses data asks first.
+      await row.getByRole('button', { name: 'Restore' }).click();
+      expect((await running.must(200, 'GET', '/v1/sandbox/clock')).offset_ms).toBe(3_600_000);
+      await row.getByRole('button', { name: 'Yes: lose what is there now' }).click();
+      await page.locator('.last-call.good', { hasText: 'Restore before' }).waitFor();
+      await row.getByRole('button', { name: 'Delete' }).click();
+      await row.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Reset the sandbox' }).click();
+      await page.getByRole('button', { name: 'Yes: lose what is there now' }).click();
+      await page.locator('.last-call.good', { hasText: 'Start afresh' }).waitFor();
+      await page.locator('#offset', { hasText: 'no offset' }).waitFor();
+    });
+  });
+
+  test('of signmesh/testing with several clusters: each has its nodes', async () => {
+    const custody = await cluster({ listen: true, clusters: 2, nodes: 2 });
+    try {
+      const page = await open(custody.url);
+      await page.evaluate(`sessionStorage.setItem('signmesh-token', ${JSON.stringify(custody.token)})`);
+      await page.reload();
+      await isLive(page);
+      await chips(page, 'cluster/2/node/2').waitFor();
+      expect(await page.locator('.cluster-title').allTextContents()).toEqual(['cluster 1', 'cluster 2']);
+      await chips(page, 'cluster/2/node/1').focus();
+      await page.keyboard.press('Enter');
+      const second = page.getByRole('complementary', { name: 'node 1' });
+      await second.getByRole('button', { name: 'Pause' }).press('Enter');
+      await page.waitForSelector('[data-process="cluster/2/node/1"].paused');
+      expect(await page.locator('[data-process="node/1"].running').count()).toBe(1);
+    } finally {
+      await custody.stop();
+    }
+  });
+
+  test('with SIGNMESH_FAULTS=off: it says what is missing and why, and shows receipts all the same', async () => {
+    const token = newToken('sandbox', systemRandom);
+    const sessions = new FakeSessions();
+    sessions.put('tn_off', 'sig_known');
+    const gateway = await restApp({
+      ...{ consoleFiles, store: {} as TenantStore },
+      routes: () =>
+        sandboxRoutes({
+          ...{ version: '0.0.0-test', control: undefined, sessions, timers: systemTimers, places: new StreamPlaces() },
+          ownerOf: async () => new ServiceError('unavailable', 'not here'),
+        }),
+    });
+    try {
+      gateway.tokens.put(token, { tenant: 'tn_off' });
+      const page = await open(await gateway.http.listen({ host: '127.0.0.1', port: 0 }));
+      await page.evaluate(`sessionStorage.setItem('signmesh-token', ${JSON.stringify(token)})`);
+      await page.reload();
+      await isLive(page);
+      for (const topic of ['frames', 'processes', 'faults'])
+        await page.locator('.notice.warn', { hasText: `No ${topic}: ` }).waitFor();
+      await page.getByText('The processes of this cluster are not known here.').waitFor();
+      await page.evaluate(`location.hash = '#/ceremonies/sig_known'`);
+      await page.getByText('it is accepted').waitFor();
+    } finally {
+      await gateway.stop();
+    }
   });
 
   test('on the processes of a cluster: with a token that is entered, a key and a signature', async () => {
-    const cluster = await sharedCluster();
+    const shared = await sharedCluster();
     try {
-      const page = await open(`${cluster.httpUrl}/`);
+      const page = await open(`${shared.httpUrl}/`);
       await page.evaluate(`sessionStorage.setItem('signmesh-token', 'svc_sk_test_wrong')`);
       await page.reload();
-      await page.locator('#token').fill(cluster.token);
+      await page.locator('#token').fill(shared.token);
       await page.getByRole('button', { name: 'Open the console' }).click();
       await isLive(page);
       await chips(page, 'node/5').waitFor();
@@ -255,7 +432,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
         'its frames',
       );
     } finally {
-      await cluster.stop();
+      await shared.stop();
     }
   });
 });

@@ -1,6 +1,6 @@
 /** How the generator tells refusals apart: the service's rate limit, a full queue, and what may have had an effect. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
@@ -8,11 +8,14 @@ import { Server as GrpcServer, Metadata, ServerCredentials, status } from '@grpc
 import { afterEach, describe, expect, test } from 'vitest';
 import { failureOf, LoadCallFailed } from '../../../clients/load/calls/call-failed.ts';
 import { grpcCaller } from '../../../clients/load/calls/grpc.ts';
+import { httpClient } from '../../../clients/load/calls/http.ts';
 import { restCaller } from '../../../clients/load/calls/rest.ts';
 import { isLoopback } from '../../../clients/load/calls/service.ts';
 import type { SigningCaller } from '../../../clients/load/calls/signing-caller.ts';
+import { HealthProbe } from '../../../clients/load/measure/health.ts';
 import { ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
+import { until } from '../../support/until.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -65,6 +68,56 @@ describe('over REST', () => {
     const door = await answering(200, {}, '{}');
     await closing.shift()!();
     expect(await failure(door)).toEqual({ code: 'ECONNREFUSED', effect: 'none' });
+  });
+});
+
+describe('connections', () => {
+  async function counting() {
+    const held: ServerResponse[] = [];
+    let connections = 0;
+    const server = createServer((_request, response) => held.push(response)).on('connection', () => {
+      connections += 1;
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answerOne = async () => {
+      await until(() => held.length > 0, 'a call');
+      held.shift()!.end('ok');
+    };
+    return { url, held, answerOne, count: () => connections };
+  }
+
+  test('are no more than calls under way, nor than allowed; the others wait', async () => {
+    const { url, held, answerOne, count } = await counting();
+    const client = httpClient(url, 'token', 2);
+    closing.unshift(() => client.close());
+    for (let call = 0; call < 3; call += 1) {
+      const [answer] = await Promise.all([client.send('GET', '/'), answerOne()]);
+      expect(answer).toMatchObject({ status: 200, text: 'ok' });
+    }
+    expect(count()).toBe(1);
+    const calls = Promise.all(Array.from({ length: 4 }, () => client.send('GET', '/')));
+    await until(() => held.length === 2, 'two calls');
+    for (let call = 0; call < 4; call += 1) await answerOne();
+    expect((await calls).map(({ text }) => text)).toEqual(Array(4).fill('ok'));
+    expect(count()).toBe(2);
+  });
+
+  test('of health are new each time, and its slowest answer is of the stage alone', async () => {
+    const { url, held, answerOne, count } = await counting();
+    const probe = new HealthProbe(url);
+    const ending = new AbortController();
+    const running = probe.run(ending.signal);
+    await answerOne();
+    await answerOne();
+    await until(() => held.length > 0, 'a third question');
+    expect(count()).toBe(3);
+    expect(probe.stage().max).toBeGreaterThan(0);
+    expect(probe.stage().max).toBe(0);
+    ending.abort();
+    await running;
   });
 });
 

@@ -1,6 +1,6 @@
 /** The driver: when operations are sent, what is not sent, and from when their latency counts. */
 import { describe, expect, test } from 'vitest';
-import type { LoadStage } from '../../../clients/load/plan/plan.ts';
+import type { RunStage } from '../../../clients/load/plan/plan.ts';
 import { drive, InFlight, type LoadClock, type SendTimes } from '../../../clients/load/run/drive.ts';
 
 /** Time that passes only when the driver waits, or when a test says so. */
@@ -14,7 +14,7 @@ class HandClock implements LoadClock {
 }
 
 interface Given {
-  readonly stage: LoadStage;
+  readonly stage: RunStage;
   readonly inFlightMax?: number;
   readonly clock?: HandClock;
   readonly operate?: (attempt: SendTimes) => Promise<boolean>;

@@ -16,6 +16,7 @@ stages:
   - { stage: peak, rate: 50, spike_to: 400, for: 1m }
   - { stage: long, rate: 50, soak: true, for: 1h }
   - { stage: callers, callers: 32, for: 10s }
+  - { stage: over, times: 3, for: 10s }
 thresholds: ['sign.p99@peak<50ms', 'errors<0.1%']
 faults: slow-node
 recover_within: 5s
@@ -39,6 +40,7 @@ describe('a plan file', () => {
       { name: 'peak', shape: 'spike', rate: 50, spikeTo: 400, forMs: 60_000 },
       { name: 'long', shape: 'soak', rate: 50, forMs: 3_600_000 },
       { name: 'callers', shape: 'closed', callers: 32, forMs: 10_000 },
+      { name: 'over', shape: 'times', times: 3, forMs: 10_000 },
     ]);
     expect([...plan.mix]).toEqual([
       ['sign', 8],
@@ -58,18 +60,20 @@ describe('a plan file', () => {
     ['sign: 8', 'sing: 8', /^plan.yaml:2:8 mix.sing: .*did you mean sign/],
     ['{ sign: 8, read: 2 }', '{}', /^plan.yaml:2:6 mix: the mix is empty/],
     ['callers: 32', 'callers: 32, rate: 5', /^plan.yaml:8:5 stages\[4\]: callers is a closed model/],
+    ['times: 3', 'times: 3, rate: 5', /^plan.yaml:9:5 stages\[5\]: times multiply an earlier rate/],
+    ['callers: 32', 'rate: 5', /^plan.yaml:9:5 stages\[5\]: times multiply the rate of a stage with callers before it/],
     ['spike_to: 400', 'spike_to: 400, ramp_to: 9', /stages\[2\]: say one of ramp_to, spike_to and soak/],
     ['rate: 20, for', 'for', /stages\[0\]: say rate/],
     ['stage: climb', 'stage: warm', /^plan.yaml:5:5 stages\[1\]: there is a stage warm before/],
-    ['p99@peak', 'p99@top', /^plan.yaml:9:14 thresholds\[0\]: .* there is no stage top/],
+    ['p99@peak', 'p99@top', /^plan.yaml:10:14 thresholds\[0\]: .* there is no stage top/],
     [
       'sign.p99@peak',
       'key.p99@peak',
       /thresholds\[0\]: key.p99@peak<50ms: this load measures no key; one of sign, InitiateSigning, /,
     ],
-    ['p99@peak', 'p95@peak', /^plan.yaml:9:14 thresholds\[0\]: "p95" is no metric/],
+    ['p99@peak', 'p95@peak', /^plan.yaml:10:14 thresholds\[0\]: "p95" is no metric/],
     ['rate: 50, soak', 'rate: 50000, soak', /^plan.yaml:4:3 stages: \d+ operations arrive/],
-    ['recover_within: 5s', 'recover_within: 5', /^plan.yaml:11:17 recover_within/],
+    ['recover_within: 5s', 'recover_within: 5', /^plan.yaml:12:17 recover_within/],
   ])('is refused with line and field: %s → %s', (from, to, said) => {
     expect(good).toContain(from);
     expect(faultsOf(good.replace(from, to))).toEqual([expect.stringMatching(said)]);

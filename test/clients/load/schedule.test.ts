@@ -1,10 +1,14 @@
 /** Arrivals of open stages: their times follow from the stage alone. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LoadStage } from '../../../clients/load/plan/plan.ts';
-import { arrivalTimes, expectedArrivals, piecesOf, seeded } from '../../../clients/load/plan/schedule.ts';
-
-type OpenStage = Exclude<LoadStage, { readonly shape: 'closed' }>;
+import {
+  arrivalTimes,
+  expectedArrivals,
+  type OpenStage,
+  piecesOf,
+  seeded,
+  withRate,
+} from '../../../clients/load/plan/schedule.ts';
 
 const rates = fc.integer({ min: 1, max: 500 });
 const stages: fc.Arbitrary<OpenStage> = fc
@@ -23,6 +27,17 @@ function expectedUntil(stage: OpenStage, ms: number): number {
     return sum + a * within + ((b - a) / (2 * forMs)) * within * within;
   }, 0);
 }
+
+test.each([
+  [3, 100, 300, 1000],
+  [0.5, 100, 50, 1000],
+  [3, 42.03, 126.1, 1000],
+  [10, 20_000, 100_000, 1000],
+  [10, 3_000, 20_000, 100_000],
+])('%d times %d/s are %d/s in a stage of %d ms, within the limits of a plan', (times, closedRate, rate, forMs) => {
+  const stage = { name: 'over', shape: 'times', times, forMs } as const;
+  expect(withRate(stage, closedRate)).toEqual({ name: 'over', shape: 'constant', rate, forMs });
+});
 
 describe('even arrivals', () => {
   test('come in order, within the stage, and as many as its rate asks for at every moment', () => {

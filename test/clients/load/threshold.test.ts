@@ -12,6 +12,9 @@ describe('a threshold', () => {
     ['p999 <= 1.5s', { of: undefined, metric: 'p999', comparison: '<=', limit: 1500 }],
     ['errors<0.1%', { metric: 'errors', limit: 0.001 }],
     ['rate>=180', { metric: 'rate', comparison: '>=', limit: 180 }],
+    ['sign.share@busy>=80%', { of: 'sign', metric: 'share', stage: 'busy', limit: 0.8 }],
+    ['refused@busy<1s', { metric: 'refused', limit: 1000 }],
+    ['health<1s', { metric: 'health', limit: 1000 }],
     ['rate>180/s', { metric: 'rate', comparison: '>', limit: 180 }],
     ['SubmitSignatureShare.max@spike<2s', { of: 'SubmitSignatureShare', stage: 'spike', limit: 2000 }],
     ['GET /v1/wallets?limit=10.p50<9ms', { of: 'GET /v1/wallets?limit=10', metric: 'p50', limit: 9 }],
@@ -35,13 +38,16 @@ describe('a threshold', () => {
 function figures(latencies: readonly number[], errors: Readonly<Record<string, number>> = {}): Figures {
   const histogram = new LatencyHistogram();
   for (const ms of latencies) histogram.recordMs(ms);
-  return { completed: latencies.length, errors, latency: histogram.latency(), histogram: histogram.encoded() };
+  const [completed, latency] = [latencies.length, histogram.latency()];
+  const refused = { count: 1, ...latency };
+  return { completed, inTime: completed - 1, errors, latency, histogram: histogram.encoded(), refused };
 }
 
 function stage(name: string, total: Figures, unsent = 0): StageResult {
   const arrived = total.completed + unsent;
   return {
     ...({ stage: { name, shape: 'constant', rate: 1, forMs: 1000 }, tookMs: 1000, arrived, unsent } as StageResult),
+    health: total.latency,
     total,
     operations: { sign: total },
     endpoints: {},
@@ -66,6 +72,16 @@ describe('evaluation', () => {
     expect(holds('errors@calm<0.1%')).toEqual([true, 0]);
     expect(holds('unsent<60%')).toEqual([true, 0.5]);
     expect(holds('rate>=2.5')).toEqual([true, 2.5]);
+  });
+
+  test('of an overload compare it with the callers, in the time of the stage, and take the worst stage', () => {
+    expect(holds('share@busy>=80%')).toEqual([false, undefined]);
+    const callers = stage('callers', figures([1, 1, 1, 1, 1]));
+    const closed = { ...callers, stage: { ...callers.stage, shape: 'closed', callers: 1 } as StageResult['stage'] };
+    const share = { ...(parseThreshold('sign.share@busy>=80%') as Threshold) };
+    expect(measured([closed, ...results], share)).toBe(1 / 4);
+    expect(holds('refused<1s')).toEqual([true, expect.closeTo(200, 0)]);
+    expect(holds('health@calm<1s')).toEqual([true, expect.closeTo(3, 2)]);
   });
 
   test.each([

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemTimers } from '../../../core/actors/live/ports.ts';
+import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
@@ -34,6 +35,7 @@ beforeEach(async () => {
       sandboxRoutes({
         ...{ version: '0.0.0-test', control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers },
         places: new StreamPlaces(),
+        ownerOf: async () => new ServiceError('notFound', 'no such token'),
       }),
   });
   gateway.tokens.put(token, { tenant });

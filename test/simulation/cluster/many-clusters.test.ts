@@ -141,7 +141,9 @@ test('a guard that is lost between clusters is found: one checker sees what all 
       const text = checker.observe(observation);
       if (text !== undefined) found.push(text);
     };
-    return new SimCluster({ seed: `planted/${number}`, nodes: 3, config, shared, number, observe });
+    const cluster = new SimCluster({ seed: `planted/${number}`, nodes: 3, config, shared, number, observe });
+    cluster.open();
+    return cluster;
   }) as [SimCluster, SimCluster];
   makeKey(one);
   makeKey(two, 'k2');

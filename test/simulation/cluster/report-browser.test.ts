@@ -27,9 +27,6 @@ import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './repo
 
 const executablePath = findChromium();
 
-if (executablePath === undefined)
-  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with CHROMIUM_PATH', () => {});
-
 /** A key and three signatures in the simulated world, while a node dies, one lies and one is slow. */
 function simulatedRun(): Run {
   const events: RunEvent[] = [];

@@ -1,7 +1,12 @@
-/** Clocks of processes show whole milliseconds, also at times between two, at which stores write and wake-ups arrive. */
+/**
+ * Clocks of processes show whole milliseconds, also at times between two, at which stores write and wake-ups arrive; and only
+ * processes that await take turns of the event loop.
+ */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { SimClusters } from '../../../simulation/cluster/clusters.ts';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
+import { RunLoop } from '../../../simulation/service/run-loop.ts';
 
 test('a signature that begins half a millisecond later', async () => {
   const world = new CustodyWorld({ seed: 'half', keepTrace: false, cryptography: 'model', codec: 'none' });
@@ -20,4 +25,24 @@ test('a signature that begins half a millisecond later', async () => {
     message_hash: createHash('sha256').update('half').digest('base64'),
   });
   expect(await call('/v1/signing/share', { signing_session_id: session })).toMatchObject({ is_complete: true });
+});
+
+test('a world without gateways and workers of the product takes no turn of the event loop', async () => {
+  const world = new SimClusters({
+    seed: 'no turn',
+    clusters: 2,
+    codec: 'none',
+    keepTrace: false,
+    receiver: true,
+    sweeping: true,
+  });
+  const loop = new RunLoop(world.time, 'model');
+  const until = (condition: () => boolean) => loop.until(condition, 60_000);
+  const begun = world.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 });
+  expect(await until(() => begun.isDone)).toBe(true);
+  world.arm({ fault: 'crash', target: 'cluster/2/coordinator', restart_after_ms: 50 });
+  world.arm({ fault: 'redis_gone', for_ms: 300 });
+  world.exchangeDkgShares({ sessionId: 'k' });
+  expect(await until(() => world.delivered().length > 0)).toBe(true);
+  expect([loop.turns, world.time.isAwake]).toEqual([0, false]);
 });

@@ -88,7 +88,7 @@ describe('the ratios', () => {
         frost: { perSecond: 500, times: 1, cpuMs: 1.6 },
       },
       dkg: [],
-      wallet: [],
+      operations: [],
       deliveries: undefined,
       bare: undefined,
       references: undefined,

@@ -1,6 +1,6 @@
 /** Every adapter and its statements pass the same suites, over a real Redis; then what only the simulated custodians do. */
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { providerAdapters } from '../../../wallets/providers/adapters.ts';
 import { type BooksOf, custodianBooks } from '../../../wallets/providers/books.ts';
@@ -16,13 +16,12 @@ import { latencyMs } from '../../../wallets/providers/simulated/latency.ts';
 import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../../wallets/providers/simulated/redis-custodian-records.ts';
 import { providerStatements } from '../../../wallets/providers/statements.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { useDatabase } from '../../support/redis-database.ts';
 import { dumpRedis } from '../../support/redis-dump.ts';
 import { providerConformance } from './conformance.ts';
 import { connection, fakeSigner, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
 import { statementConformance } from './statement-conformance.ts';
 
-let server: RedisDatabase;
 let redis: Redis;
 let adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
 let statements: StatementsByKind;
@@ -32,16 +31,8 @@ const sleep = async (ms: number): Promise<void> => {
   slept.push(ms);
 };
 
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((opened) => {
+  redis = opened;
   slept.length = 0;
   const chains = openChains({ ledgers: redisLedgers(redis) });
   const books: BooksOf = (kind) => new RedisCustodianBooks(redis, kind);

@@ -89,13 +89,6 @@ export class BenchCluster {
     return { walletId: found.wallet_id, curve, publicKey: Buffer.from(found.public_key, 'hex') };
   }
 
-  /** Of a created key, from its session in the sandbox. */
-  async publicKeyOf(sessionId: string): Promise<Uint8Array> {
-    const { public_key: publicKey } = await this.client.sandbox.session(sessionId);
-    if (!publicKey) throw new Error(`the sandbox shows no public key of ${sessionId}`);
-    return Buffer.from(publicKey, 'hex');
-  }
-
   /** The status of health: "ok" when every node is ready. */
   async health(): Promise<string> {
     return (await this.client.service.health({ deadlineMs: 5000 })).status;

@@ -4,10 +4,7 @@
  * server (reference/canned-server.ts) on one core. The service's maximum follows from its processes' CPU per operation on all
  * cores of the machine, limited by its busiest process.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { builtFile } from '../../../cli/common/built.ts';
 import { grpcCaller } from '../../../clients/load/calls/grpc.ts';
 import { restCaller } from '../../../clients/load/calls/rest.ts';
 import type { SigningCaller } from '../../../clients/load/calls/signing-caller.ts';
@@ -18,6 +15,7 @@ import { drive, InFlight } from '../../../clients/load/run/drive.ts';
 import { liveClock } from '../../../clients/load/run/live-clock.ts';
 import { LoadOperator } from '../../../clients/load/run/operator.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
+import { withChild } from '../reference/child.ts';
 import { median } from '../start/starts.ts';
 
 export interface GeneratorCapacity {
@@ -44,16 +42,12 @@ interface Measured {
   readonly cpu: Readonly<Record<string, number>>;
 }
 
-export async function generatorCapacity(
+export function generatorCapacity(
   cluster: BenchCluster,
   forMs: number,
   say: (line: string) => void,
 ): Promise<GeneratorCapacity[]> {
-  const child = spawn(process.execPath, [builtFile('tools/bench/reference/canned-server.js')], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  try {
-    const [ports] = (await once(child, 'message')) as [{ readonly http: number; readonly grpc: number }];
+  return withChild('canned-server', async (ports: { readonly http: number; readonly grpc: number }) => {
     const doors = {
       rest: (isBare: boolean) =>
         restCaller(isBare ? `http://127.0.0.1:${ports.http}` : cluster.httpUrl, cluster.token, callersMax),
@@ -62,9 +56,7 @@ export async function generatorCapacity(
     const found: GeneratorCapacity[] = [];
     for (const api of ['rest', 'grpc'] as const) found.push(await capacityOf(api, doors[api], cluster, forMs, say));
     return found;
-  } finally {
-    await end(child);
-  }
+  });
 }
 
 async function capacityOf(
@@ -157,10 +149,4 @@ function maximum({ generator: _, ...service }: Measured['cpu']): number {
   const all = Object.values(service);
   const total = all.reduce((sum, seconds) => sum + seconds, 0);
   return Math.min(availableParallelism() / total, 1 / Math.max(...all));
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill();
-  await once(child, 'exit');
 }

@@ -7,7 +7,10 @@
  * without counting them. A phase without any end by then continues until the first: a short one on a busy machine would measure
  * nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
  */
+
+import { failureOf } from '../../../clients/load/calls/call-failed.ts';
 import { type Latency, LatencyHistogram } from '../../../clients/load/measure/histogram.ts';
+import type { Observe, Operation } from '../../../clients/load/operations/operation.ts';
 
 export interface LoadOptions {
   readonly inFlight: number;
@@ -37,6 +40,19 @@ export interface LoadResult {
   readonly latency: Latency;
   /** The whole histogram (HdrHistogram V2, compressed), so that runs can be merged. */
   readonly histogram: string;
+}
+
+/** One operation of the load generator; `last`: the ceremony ends with this call of it; the rest continues. */
+export function ceremonyOf(operation: Operation, last?: string): () => Promise<void> {
+  return () =>
+    new Promise((resolve, reject) => {
+      const observe: Observe = async (endpoint, call) => {
+        const answer = await call();
+        if (endpoint === last) resolve();
+        return answer;
+      };
+      operation.run(observe).then(resolve, reject);
+    });
 }
 
 const warmCountMsMaxDefault = 30_000;
@@ -75,7 +91,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       } catch (error) {
         errors += 1;
         if (counting) ended();
-        if (errorTexts.size < errorTextsMax) errorTexts.add(error instanceof Error ? error.message : String(error));
+        if (errorTexts.size < errorTextsMax) errorTexts.add(failureOf(error).code);
         await sleep(afterErrorMs);
         continue;
       } finally {

@@ -2,12 +2,10 @@
  * The references for the wallet API: a bare Fastify route that answers a small JSON object, in a separate process
  * (bare-server.ts), and a bare Redis GET of a record's size.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { builtFile } from '../../../cli/common/built.ts';
 import { httpClient } from '../../../clients/load/calls/http.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
+import { withChild } from './child.ts';
 
 export interface BareRates {
   readonly fastify: readonly LoadResult[];
@@ -26,12 +24,8 @@ export async function bareRates(redisUrl: string, inFlights: readonly number[], 
   return { fastify, redis };
 }
 
-async function fastifyRate(inFlight: number, countMs: number): Promise<LoadResult> {
-  const child = spawn(process.execPath, [builtFile('tools/bench/reference/bare-server.js')], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  try {
-    const [port] = (await once(child, 'message')) as [number];
+function fastifyRate(inFlight: number, countMs: number): Promise<LoadResult> {
+  return withChild('bare-server', async (port: number) => {
     const client = httpClient(`http://127.0.0.1:${port}`, 'none', inFlight);
     const ceremony = async () => {
       const { status } = await client.send('GET', '/');
@@ -40,9 +34,7 @@ async function fastifyRate(inFlight: number, countMs: number): Promise<LoadResul
     const result = await runLoad({ inFlight, warmMs: countMs / 2, countMs, ceremony });
     await client.close();
     return result;
-  } finally {
-    await end(child);
-  }
+  });
 }
 
 /** One command at a time for each caller; over one connection, as in the gateway. */
@@ -57,10 +49,4 @@ async function redisRate(url: string, inFlight: number, countMs: number): Promis
   } finally {
     redis.disconnect();
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill();
-  await once(child, 'exit');
 }

@@ -2,21 +2,16 @@
  * The other floor: bare WebSocket round trips between two processes, one connection, messages of a frame's size, with the same
  * library and settings as the links. The other process (echo-server.ts) echoes every message.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { builtFile } from '../../../cli/common/built.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
+import { withChild } from './child.ts';
 
 /** A partial request of mock ECDSA has about this many bytes. */
 const messageBytes = 400;
 
-export async function webSocketRates(inFlights: readonly number[], countMs: number): Promise<LoadResult[]> {
-  const child = spawn(process.execPath, [builtFile('tools/bench/reference/echo-server.js')], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  try {
-    const [port] = (await once(child, 'message')) as [number];
+export function webSocketRates(inFlights: readonly number[], countMs: number): Promise<LoadResult[]> {
+  return withChild('echo-server', async (port: number) => {
     const ws = new WebSocket(`ws://127.0.0.1:${port}`, {
       perMessageDeflate: false,
       generateMask: (mask) => mask.fill(0),
@@ -26,9 +21,7 @@ export async function webSocketRates(inFlights: readonly number[], countMs: numb
     for (const inFlight of inFlights) results.push(await roundTrips(ws, inFlight, countMs));
     ws.close();
     return results;
-  } finally {
-    await end(child);
-  }
+  });
 }
 
 /** Messages come back in the order of their sending. */
@@ -50,10 +43,4 @@ async function roundTrips(ws: WebSocket, inFlight: number, countMs: number): Pro
   });
   ws.off('message', onMessage);
   return result;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill();
-  await once(child, 'exit');
 }

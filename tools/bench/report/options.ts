@@ -20,8 +20,8 @@ const usualParts = [
   'simulation',
   'start',
 ] as const;
-/** The last four take minutes, or are seldom needed, and run only when named. */
-export const partNames = [...usualParts, 'recon-redis', 'overload', 'flat', 'ladder'] as const;
+/** The last three take minutes, or are seldom needed, and run only when named. */
+export const partNames = [...usualParts, 'recon-redis', 'flat', 'ladder'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {

@@ -7,7 +7,7 @@ import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts
 import type { DkgPhase, Phase, Results, Target } from './results.ts';
 
 export interface RatioInput
-  extends Pick<Results, 'signing' | 'floor' | 'dkg' | 'wallet' | 'deliveries' | 'bare' | 'references'> {
+  extends Pick<Results, 'signing' | 'floor' | 'dkg' | 'operations' | 'deliveries' | 'bare' | 'references'> {
   readonly cores: number;
 }
 
@@ -77,13 +77,13 @@ function cheaper<P extends Phase>(a: P | undefined, b: P): P {
   return a === undefined || b.cpuMsPerCeremony < a.cpuMsPerCeremony ? b : a;
 }
 
-function otherRatios({ signing, wallet, deliveries, bare }: RatioInput): Target[] {
+function otherRatios({ signing, operations, deliveries, bare }: RatioInput): Target[] {
   const targets: Target[] = [];
   if (deliveries !== undefined) {
     const rate = deliveries.drain.perSecond / deliveries.bullmq.perSecond;
     targets.push(share('deliveries to one webhook', 'a bare BullMQ queue', rate, 0.35));
   }
-  const busiest = (beginning: string) => wallet.filter(({ name }) => name.startsWith(beginning)).at(-1);
+  const busiest = (beginning: string) => operations.filter(({ name }) => name.startsWith(beginning)).at(-1);
   const read = busiest('GET one wallet');
   const route = bare?.fastify.find(({ inFlight }) => inFlight === read?.inFlight);
   if (read !== undefined && route !== undefined) {

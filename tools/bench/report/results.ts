@@ -2,13 +2,12 @@
 
 import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
 import type { MemoryUse } from '../../../clients/load/measure/processes.ts';
-import type { SignatureVerdict } from '../../../clients/load/verdict/signatures.ts';
+import type { Check } from '../../../clients/load/verdict/check.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { RedisUse } from '../cluster/redis-use.ts';
 import type { FlatPoint } from '../flat/phases.ts';
 import type { GeneratorCapacity } from '../generator/capacity.ts';
 import type { LoadResult } from '../load/load.ts';
-import type { OverloadPhase } from '../overload/phases.ts';
 import type { ReconRate } from '../recon/rates.ts';
 import type { BareRates } from '../reference/bare.ts';
 import type { BullmqRate } from '../reference/bullmq.ts';
@@ -53,11 +52,8 @@ export interface DkgPhase extends Phase {
   readonly curve: SigningCurve;
 }
 
-export interface WalletPhase extends Phase {
-  readonly name: string;
-}
-
-export interface EventPhase extends Phase {
+/** Of the wallet API, or of events and their webhooks. */
+export interface OperationPhase extends Phase {
   readonly name: string;
 }
 
@@ -83,15 +79,13 @@ export interface Target {
 
 export interface Correctness {
   readonly holds: boolean;
-  readonly verdict: SignatureVerdict;
+  readonly checks: readonly Check[];
   /** Failed calls, over all phases. */
   readonly errors: number;
   /** "ok" when every process still runs and every node is ready after the load; empty when there was no cluster. */
   readonly healthAfter: string;
   /** Processes of the start that have ended. */
   readonly lost: readonly string[];
-  /** Broken promises of the wallet API or its webhooks. */
-  readonly walletFaults: readonly string[];
 }
 
 export interface Results {
@@ -108,12 +102,9 @@ export interface Results {
   /** The bare floor with the service's promises, one by one, at the most callers; empty when it was not measured. */
   readonly ladder: readonly LadderPhase[];
   readonly dkg: readonly DkgPhase[];
-  readonly wallet: readonly WalletPhase[];
-  readonly events: readonly EventPhase[];
+  readonly operations: readonly OperationPhase[];
   /** Deliveries of a backlog, and their reference; undefined when they were not measured. */
   readonly deliveries: { readonly drain: DrainRate; readonly bullmq: BullmqRate } | undefined;
-  /** Empty when it was not measured. */
-  readonly overload: readonly OverloadPhase[];
   readonly flat: readonly FlatPoint[];
   /** The references for the wallet API; undefined when it was not measured. */
   readonly bare: BareRates | undefined;

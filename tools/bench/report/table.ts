@@ -1,4 +1,5 @@
 /** The results as a table for people. */
+import { checkLines, grid } from '../../../clients/load/report/text.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { ReconRate } from '../recon/rates.ts';
 import { median } from '../start/starts.ts';
@@ -17,84 +18,41 @@ export function tableOf(results: Results): string {
     `load average before ${at.loadavg}; after ${results.loadavgAfter}`,
     results.model,
   ];
-  if (results.signing.length > 0) {
-    lines.push('', 'Verified signatures (3 of 5; InitiateSigning + SubmitSignatureShare with node 0)', '');
+  const { signing, floor, ladder, dkg, operations, bare } = results;
+  lines.push(
+    ...costTable(
+      'Verified signatures (3 of 5; InitiateSigning + SubmitSignatureShare with node 0)',
+      ['door', 'scheme'],
+      signing.map((phase) => [[phase.door, phase.scheme], phase]),
+    ),
+  );
+  if (floor !== undefined) lines.push(...floorLines(floor));
+  lines.push(
+    ...costTable(
+      'The floor with the promises of the service, one by one',
+      ['', 'of the floor'],
+      ladder.map((phase) => [[phase.promise, fixed(phase.perSecond / ladder[0]!.perSecond)], phase]),
+    ),
+    ...costTable(
+      'Keys (3 of 5; InitiateDkg + ExchangeDkgShares, through REST)',
+      ['curve'],
+      dkg.map((phase) => [[phase.curve], phase]),
+    ),
+    ...costTable(
+      'Wallet API and events, through REST',
+      [''],
+      operations.map((phase) => [[phase.name], phase]),
+    ),
+  );
+  if (bare !== undefined) {
     lines.push(
-      ...grid(
-        ['door', 'scheme', ...loadHeads, ...costHeads],
-        results.signing.map((phase) => [phase.door, phase.scheme, ...loadCells(phase), ...costCells(phase)]),
-      ),
-    );
-  }
-  if (results.floor !== undefined) lines.push(...floorLines(results.floor));
-  if (results.ladder.length > 0) {
-    lines.push('', 'The floor with the promises of the service, one by one', '');
-    lines.push(
-      ...grid(
-        ['', 'of the floor', ...loadHeads, ...costHeads],
-        results.ladder.map((phase) => [
-          phase.promise,
-          fixed(phase.perSecond / results.ladder[0]!.perSecond),
-          ...loadCells(phase),
-          ...costCells(phase),
-        ]),
-      ),
-    );
-  }
-  if (results.dkg.length > 0) {
-    lines.push('', 'Keys (3 of 5; InitiateDkg + ExchangeDkgShares, through REST)', '');
-    lines.push(
-      ...grid(
-        ['curve', ...loadHeads, ...costHeads],
-        results.dkg.map((phase) => [phase.curve, ...loadCells(phase), ...costCells(phase)]),
-      ),
-    );
-  }
-  if (results.wallet.length > 0) {
-    lines.push('', 'Wallet API, through REST', '');
-    lines.push(
-      ...grid(
-        ['', ...loadHeads, ...costHeads],
-        results.wallet.map((phase) => [phase.name, ...loadCells(phase), ...costCells(phase)]),
-      ),
-    );
-  }
-  if (results.bare !== undefined) {
-    const { fastify, redis } = results.bare;
-    lines.push('');
-    lines.push(
+      '',
       ...grid(
         ['beside it, with nothing around', ...loadHeads],
         [
-          ...fastify.map((result) => ['a bare Fastify route', ...loadCells(result)]),
-          ...redis.map((result) => ['a bare Redis GET', ...loadCells(result)]),
+          ...bare.fastify.map((result) => ['a bare Fastify route', ...loadCells(result)]),
+          ...bare.redis.map((result) => ['a bare Redis GET', ...loadCells(result)]),
         ],
-      ),
-    );
-  }
-  if (results.events.length > 0) {
-    lines.push('', 'Events, each with its webhook', '');
-    lines.push(
-      ...grid(
-        ['', ...loadHeads, ...costHeads],
-        results.events.map((phase) => [phase.name, ...loadCells(phase), ...costCells(phase)]),
-      ),
-    );
-  }
-  if (results.overload.length > 0) {
-    lines.push('', 'Overload (open load)', '');
-    lines.push(
-      ...grid(
-        ['', 'times the maximum', 'sent/s', 'good/s', 'good p99 ms', 'refused', 'refused p99 ms', 'health max ms'],
-        results.overload.flatMap(({ name, runs }) =>
-          runs.map(({ times, perSecond, goodPerSecond, goodMs, refused, refusedMs, health }) => [
-            name,
-            String(times),
-            ...[perSecond, goodPerSecond, goodMs.p99].map(whole),
-            String(refused),
-            ...[refusedMs.p99, health.max].map(whole),
-          ]),
-        ),
       ),
     );
   }
@@ -127,21 +85,14 @@ export function tableOf(results: Results): string {
       results.targets.map(({ name, aim, got, met }) => [name, aim, got, met ? 'met' : 'MISSED']),
     ),
   );
-  const { verdict } = correctness;
   lines.push(
     '',
-    `Correctness: ${correctness.holds ? 'holds' : 'DOES NOT HOLD'}. ${verdict.verified} of ${verdict.signatures} signatures verify` +
-      ` (OpenSSL; ${verdict.sampled} of them by @noble/curves as well), ${correctness.errors} failed calls,` +
+    `Correctness: ${correctness.holds ? 'holds' : 'DOES NOT HOLD'}. ${correctness.errors} failed calls,` +
       ` health afterwards ${correctness.healthAfter || 'not asked (no cluster)'}.`,
-    ...verdict.faults.map((fault) => `  ${fault}`),
+    ...checkLines(correctness.checks),
     ...idle(results),
-    ...correctness.walletFaults.map((fault) => `  ${fault}`),
     ...correctness.lost.map((name) => `  ${name} has died`),
-    ...new Set(
-      [...results.signing, ...results.dkg, ...results.wallet, ...results.events].flatMap(({ errorTexts }) =>
-        errorTexts.map((text) => `  ${text}`),
-      ),
-    ),
+    ...new Set(phasesOf(results).flatMap(({ errorTexts }) => errorTexts.map((text) => `  ${text}`))),
     `Took ${fixed(results.tookSeconds, 0)} s.`,
     '',
   );
@@ -149,15 +100,11 @@ export function tableOf(results: Results): string {
 }
 
 function floorLines({ ecdsa, frost }: NonNullable<Results['floor']>): string[] {
-  const lines = [''];
-  if (ecdsa.length > 0) {
-    lines.push(
-      ...grid(
-        ['the bare floor', ...loadHeads, ...costHeads],
-        ecdsa.map((phase) => ['mock ECDSA', ...loadCells(phase), ...costCells(phase)]),
-      ),
-    );
-  }
+  const lines = costTable(
+    'The bare floor',
+    [''],
+    ecdsa.map((phase) => [['mock ECDSA'], phase]),
+  );
   if (frost !== undefined) {
     lines.push(
       `  our cryptography of FROST-ed25519 alone, one thread: ${whole(frost.perSecond)}/s, ${fixed(frost.cpuMs)} CPU ms each`,
@@ -264,8 +211,9 @@ function transferLines(rates: NonNullable<Results['transfers']>): string[] {
   ];
 }
 
-function processLines({ signing, dkg, wallet, events, memory, memoryIdle }: Results): string[] {
-  const busiest = [...signing, ...dkg, ...wallet, ...events].reduce<Phase | undefined>(
+function processLines(results: Results): string[] {
+  const { memory, memoryIdle } = results;
+  const busiest = phasesOf(results).reduce<Phase | undefined>(
     (most, phase) => (most === undefined || phase.inFlight >= most.inFlight ? phase : most),
     undefined,
   );
@@ -279,10 +227,7 @@ function processLines({ signing, dkg, wallet, events, memory, memoryIdle }: Resu
       names.map((name) => {
         const { rss, own, peak } = memory[name]!;
         const probe = busiest?.processes[name];
-        const cpu = [...signing, ...dkg, ...wallet, ...events].reduce(
-          (sum, phase) => sum + (phase.cpuSeconds[name] ?? 0),
-          0,
-        );
+        const cpu = phasesOf(results).reduce((sum, phase) => sum + (phase.cpuSeconds[name] ?? 0), 0);
         const loop = probe
           ? [
               `${(probe.utilization * 100).toFixed(0)} %`,
@@ -346,19 +291,24 @@ function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed, redisEach
   ];
 }
 
-/** Columns with minimum width; numbers to the right. */
-function grid(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [heads, ...rows];
-  const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  const isNumber = heads.map((_, column) => rows.every((row) => /^[\d.]*( %)?$/.test(row[column] ?? '')));
-  return all.map((row) =>
-    `  ${row.map((cell, column) => (isNumber[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ')}`.trimEnd(),
-  );
+/** Empty without a row. */
+function costTable(
+  title: string,
+  heads: readonly string[],
+  rows: readonly (readonly [readonly string[], Phase])[],
+): string[] {
+  if (rows.length === 0) return [];
+  const cells = rows.map(([names, phase]) => [...names, ...loadCells(phase), ...costCells(phase)]);
+  return ['', title, '', ...grid([...heads, ...loadHeads, ...costHeads], cells)];
+}
+
+function phasesOf({ signing, dkg, operations }: Results): readonly Phase[] {
+  return [...signing, ...dkg, ...operations];
 }
 
 /** Phases without a completed ceremony: their measurements mean nothing. */
-function idle({ signing, dkg, wallet, events }: Results): string[] {
-  const phases = [...signing, ...dkg, ...wallet, ...events].filter(({ completed }) => completed === 0);
+function idle(results: Results): string[] {
+  const phases = phasesOf(results).filter(({ completed }) => completed === 0);
   return phases.length === 0 ? [] : [`  nothing was completed in ${phases.length} of the phases`];
 }
 

@@ -1,22 +1,19 @@
 /** The service's targets on two cores with everything on them, including the load generator. */
 
-import type { OverloadPhase } from '../overload/phases.ts';
 import { type RatioInput, ratiosOf } from './ratios.ts';
 import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = RatioInput &
-  Pick<Results, 'events' | 'generator' | 'overload' | 'simulation' | 'transfers' | 'start' | 'memory'>;
+type Measured = RatioInput & Pick<Results, 'generator' | 'simulation' | 'transfers' | 'start' | 'memory'>;
 
 /** The targets that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
-  const { wallet, events, generator, overload, simulation, transfers, start, memory } = measured;
+  const { operations, generator, simulation, transfers, start, memory } = measured;
   const targets: Target[] = [
     ...ratiosOf(measured),
-    ...listTargets(wallet),
-    ...eventTargets(events),
-    ...overload.flatMap(overloadTargets),
+    ...listTargets(operations),
+    ...eventTargets(operations),
     ...simulationTargets(simulation),
     ...transferTargets(transfers),
     ...startTargets(start),
@@ -38,54 +35,6 @@ export function targetsOf(measured: Measured): Target[] {
     });
   }
   return targets;
-}
-
-function overloadTargets(phase: OverloadPhase): Target[] {
-  const { runs } = phase;
-  return runs.filter(({ times }) => times === 3).flatMap((run) => targetsAtThree(phase, run));
-}
-
-function targetsAtThree(phase: OverloadPhase, run: OverloadPhase['runs'][number]): Target[] {
-  const { name, maximum, maximumAfter, recoverySeconds, gatewayMib } = phase;
-  const { goodPerSecond, refusedMs, health, other, cpu, turn } = run;
-  const share = (2 * goodPerSecond) / (maximum + maximumAfter);
-  const byCpu = cpu.atMaximumMs / cpu.msEachGood;
-  const lost = Object.values(other).reduce((sum, count) => sum + count, 0);
-  const at = `${name}, three times the maximum${turn === 1 ? '' : ', once more'}`;
-  const { before, after } = gatewayMib;
-  return [
-    {
-      name: `${at}: good answers`,
-      aim: '0.80 of the maximum',
-      got: `${share.toFixed(2)}, ${byCpu.toFixed(2)} by CPU`,
-      met: share >= 0.8,
-    },
-    {
-      name: `${at}: CPU of a refusal`,
-      aim: '0.10 of a good answer at the maximum',
-      got: `${(cpu.msEachRefusal / cpu.atMaximumMs).toFixed(2)}`,
-      met: cpu.msEachRefusal <= 0.1 * cpu.atMaximumMs,
-    },
-    {
-      name: `${at}: the rest`,
-      aim: 'refused, p99 within 1 s',
-      got: `p99 ${refusedMs.p99} ms, ${lost} answered otherwise`,
-      met: refusedMs.p99 <= 1_000 && lost === 0,
-    },
-    { name: `${at}: health`, aim: 'within 1 s', got: `${health.max} ms at most`, met: health.max <= 1_000 },
-    {
-      name: `${at}: as before`,
-      aim: 'within 5 s',
-      got: `${recoverySeconds.toFixed(1)} s`,
-      met: recoverySeconds <= 5,
-    },
-    {
-      name: `${at}: memory of the gateway`,
-      aim: 'within 1.5 times',
-      got: `${before} MiB before, ${after} after`,
-      met: after <= 1.5 * before,
-    },
-  ];
 }
 
 /** Of the largest node, over a bare Node process. */
@@ -124,17 +73,18 @@ function transferTargets(transfers: Results['transfers']): Target[] {
 }
 
 /** Lists next to each other. */
-function listTargets(wallet: Results['wallet']): Target[] {
-  const [few, many] = wallet.filter(({ name }) => name.startsWith('GET 10 of'));
+function listTargets(operations: Results['operations']): Target[] {
+  const [few, many] = operations.filter(({ name }) => name.startsWith('GET 10 of'));
   if (few === undefined || many === undefined) return [];
   const ratio = few.perSecond / many.perSecond;
   const aim = `within a quarter of the rate of ${few.name.slice('GET '.length)}`;
   return [{ name: many.name, aim, got: `${ratio.toFixed(2)} times the cost`, met: ratio <= 1.25 }];
 }
 
-function eventTargets(events: Results['events']): Target[] {
+function eventTargets(operations: Results['operations']): Target[] {
   const targets: Target[] = [];
-  const [alone, beside] = events.filter(({ inFlight }) => inFlight === 1);
+  const named = (beginning: string) => operations.find(({ name }) => name.startsWith(beginning));
+  const [alone, beside] = [named('from a change'), named('the same, beside')];
   if (alone !== undefined) {
     const { p50 } = alone.latency;
     targets.push({ name: alone.name, aim: 'p50 under 15 ms', got: `${p50} ms`, met: p50 < 15 });

@@ -30,7 +30,6 @@ const listModules = (deps: AccessDeps) =>
     clientName: 'modules.list',
     summary: 'List the modules, their maturity, and this tenant’s access',
     scope: 'modules:read',
-    limitClass: 'reads',
     responses: { 200: { schema: ModuleList, description: 'all of them, in the order of this document' } },
     handle: async (context) => {
       const record = await readAccess(context.store, context.tenant);
@@ -52,7 +51,6 @@ const requestAccess = (deps: AccessDeps) =>
     description:
       'The gateway grants it at once, unless the operator decides. A pending request is returned again; a decided one is replaced.',
     scope: 'modules:write',
-    limitClass: 'writes',
     params: Closed({ module: PathId('name of the module, e.g. `vaults`') }),
     body: AccessRequestBody,
     bodyOptional: true,

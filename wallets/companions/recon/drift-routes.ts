@@ -80,7 +80,6 @@ export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps
       description:
         'Applies to the named transfer, or to the newest movement of the wallet. Statements and balances of the wallet show the drift until it is removed; the custodian’s book and the chain do not change.',
       scope: 'recon:write',
-      limitClass: 'writes',
       idempotent: false,
       body: DriftBody,
       responses: { 201: { schema: DriftView, description: 'the drift' } },
@@ -99,7 +98,6 @@ export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps
       summary: 'List the drifts of a connection',
       description: 'Lists all of them in one page.',
       scope: 'recon:read',
-      limitClass: 'reads',
       responses: { 200: { schema: ListOf('drifts', DriftView), description: 'oldest first' } },
       handle: async (context, { params: { id } }): Promise<Answer> => {
         const list = (await driftsOf(drifts, context, id)).map(driftView);
@@ -113,7 +111,6 @@ export function driftRoutes({ drifts, statements, timers, isSandbox }: DriftDeps
       clientName: 'sandbox.removeDrifts',
       summary: 'Remove the drifts of a connection',
       scope: 'recon:write',
-      limitClass: 'writes',
       responses: { 204: { description: 'the provider’s statements match its transfers again' } },
       handle: async (context, { params: { id } }): Promise<Answer> => {
         const list = await driftsOf(drifts, context, id);

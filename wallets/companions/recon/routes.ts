@@ -12,8 +12,8 @@ import { Exception, Job, JobBody, ResolveBody } from './schemas.ts';
 import { exceptionView, jobView } from './view.ts';
 
 const shared = { tag: 'Reconciliation' } as const;
-const reading = { ...shared, method: 'GET', scope: 'recon:read', limitClass: 'reads' } as const;
-const writing = { ...shared, method: 'POST', scope: 'recon:write', limitClass: 'writes' } as const;
+const reading = { ...shared, method: 'GET', scope: 'recon:read' } as const;
+const writing = { ...shared, method: 'POST', scope: 'recon:write' } as const;
 const jobParams = Closed({ id: PathId('id of the job') });
 const exceptionParams = Closed({ id: PathId('id of the exception') });
 const oneJob = { 200: { schema: Job, description: 'the job' } } as const;

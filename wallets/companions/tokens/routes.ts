@@ -28,8 +28,8 @@ import { orderView, tokenView } from './view.ts';
 
 const exampleReserve = { type: 'wallet', asset: 'USDC', wallet_id: exampleIds.wallet };
 const tag = 'Token operations';
-const reads = { tag, scope: 'tokens:read', limitClass: 'reads' } as const;
-const writes = { tag, scope: 'tokens:write', limitClass: 'writes' } as const;
+const reads = { tag, scope: 'tokens:read' } as const;
+const writes = { tag, scope: 'tokens:write' } as const;
 
 export function tokenRoutes(deps: TokenDeps): readonly Route[] {
   return [...ofTokens(deps), ...ofOrders(deps)];

@@ -16,6 +16,7 @@ import {
   pageQuery,
   Timestamp,
 } from '../../../gateway/api/schema-kit.ts';
+import { voteBody } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { orderKinds, tokenStatuses } from './record.ts';
 import { orderStatuses } from './states.ts';
@@ -192,19 +193,5 @@ export const OrderQuery = Closed({
   ...pageQuery,
 });
 
-export const VoteBody = Closed(
-  {
-    decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
-    comment: Type.Optional(Comment),
-    reason: Type.Optional(Lines(500, 'required to reject')),
-    expected_version: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'decide on this version only; another one is 409',
-      }),
-    ),
-  },
-  { title: 'ApproveTokenOrder' },
-);
+export const VoteBody = voteBody('ApproveTokenOrder');
 export const ReasonBody = Closed({ reason: Type.Optional(Comment) });

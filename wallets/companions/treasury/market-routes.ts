@@ -37,7 +37,6 @@ const getMarket = (deps: MarketDeps) =>
     clientName: 'sandbox.market',
     summary: 'Read prices and the venue’s behaviour',
     scope: 'treasury:read',
-    limitClass: 'reads',
     responses: { 200: { schema: Market, description: 'as they are now' } },
     handle: async (context) => ({
       status: 200,
@@ -55,7 +54,6 @@ const setMarket = (deps: MarketDeps) =>
     summary: 'Set prices, or the venue’s behaviour',
     description: 'Applies only to this tenant, in a sandbox. Omitted values do not change.',
     scope: 'treasury:write',
-    limitClass: 'writes',
     body: MarketBody,
     responses: { 200: { schema: Market, description: 'as they are then' } },
     errors: [409],

@@ -57,7 +57,6 @@ const rebalance = (deps: PlanDeps) =>
     description:
       'Trades follow only from holdings, prices and constraints, or from a `proposal` that must meet the same constraints: the service calls no model. With `dry_run: false` the plan is executed at once (autonomy `within_policy`) or waits for another person (`human_approval`). Execution creates only transaction intents.',
     scope: 'treasury:write',
-    limitClass: 'writes',
     body: RebalanceBody,
     responses: { 201: { schema: Plan, description: 'the plan' } },
     errors: [404, 409, 422],
@@ -126,7 +125,6 @@ const listPlans = route({
   clientName: 'treasury.plans',
   summary: 'List the plans',
   scope: 'treasury:read',
-  limitClass: 'reads',
   query: Closed({
     strategy_id: Type.Optional(PathId('id of a strategy')),
     status: Type.Optional(OneOf(planStatuses)),
@@ -157,7 +155,6 @@ const getPlan = (deps: PlanDeps) =>
     clientName: 'treasury.plan',
     summary: 'Read a plan, and the changes since it was made',
     scope: 'treasury:read',
-    limitClass: 'reads',
     params,
     responses: { 200: { schema: Plan, description: 'the plan' } },
     errors: [404],
@@ -181,7 +178,6 @@ const executeRoute = (deps: PlanDeps) =>
     description:
       'As the strategy’s autonomy allows: `advisory` never; `human_approval` by another person than the one who asked for the plan, with the scope `intents:approve`; `within_policy` by any caller with this scope. 409 when prices or balances have moved since.',
     scope: 'treasury:write',
-    limitClass: 'writes',
     params,
     responses: { 200: { schema: Plan, description: 'the plan, being executed' } },
     errors: [404, 409],
@@ -227,7 +223,6 @@ const cancelPlan = route({
   summary: 'Cancel a plan before its execution',
   description: 'Repeating it changes nothing. The transfers of a plan that is being executed are cancelled one by one.',
   scope: 'treasury:write',
-  limitClass: 'writes',
   params,
   responses: { 200: { schema: Plan, description: 'the cancelled plan' } },
   errors: [404, 409],

@@ -27,7 +27,6 @@ const listPositions = (deps: Pick<PlanningDeps, 'prices'>) =>
     description:
       'Covers one strategy, or all active ones. Amounts are spendable amounts. Assets without a target do not count.',
     scope: 'treasury:read',
-    limitClass: 'reads',
     query: Closed({ strategy_id: Type.Optional(PathId('id of a strategy')), ...pageQuery }),
     responses: { 200: { schema: ListOf('positions', StrategyPosition), description: 'newest strategy first' } },
     errors: [404],

@@ -62,7 +62,6 @@ const createStrategy = (deps: StrategyDeps) =>
     description:
       'Targets by weight, with bands, for the wallets that it names. Creating one trades nothing; the triggers `interval` and `drift` create plans automatically. Autonomy `within_policy` also needs the scope `intents:approve`.',
     scope: 'treasury:write',
-    limitClass: 'writes',
     body: StrategyBody,
     responses: { 201: { schema: Strategy, description: 'the strategy, in version 1' } },
     handle: async (context, { body }) => {
@@ -99,7 +98,6 @@ const listStrategies = route({
   clientName: 'treasury.strategies',
   summary: 'List the strategies in their newest versions',
   scope: 'treasury:read',
-  limitClass: 'reads',
   query: Closed({ status: Type.Optional(OneOf(['active', 'archived'])), ...pageQuery }),
   responses: { 200: { schema: ListOf('strategies', Strategy), description: 'newest first' } },
   handle: async (context, { query }) => {
@@ -121,7 +119,6 @@ const getStrategy = route({
   clientName: 'treasury.strategy',
   summary: 'Read a version of a strategy',
   scope: 'treasury:read',
-  limitClass: 'reads',
   params,
   query: Closed({ version: Type.Optional(WholeNumberText('^[1-9][0-9]{0,8}$', 1, 999_999_999, 'newest by default')) }),
   responses: { 200: { schema: Strategy, description: 'the version' } },
@@ -149,7 +146,6 @@ const nextVersion = (deps: StrategyDeps) =>
     description:
       'Give the whole strategy: versions never change. Plans of the previous version are stale. Autonomy `within_policy` also needs the scope `intents:approve`.',
     scope: 'treasury:write',
-    limitClass: 'writes',
     params,
     body: StrategyBody,
     responses: { 201: { schema: Strategy, description: 'the new version' } },
@@ -178,7 +174,6 @@ const archiveStrategy = route({
   summary: 'End a strategy for good',
   description: 'Repeating it changes nothing. 409 while a plan of it is executed.',
   scope: 'treasury:write',
-  limitClass: 'writes',
   params,
   responses: { 200: { schema: Strategy, description: 'the archived strategy' } },
   errors: [404, 409],

@@ -32,8 +32,8 @@ export interface VaultDeps extends CreateDeps, SignDeps, ArchiveDeps {
 }
 
 const tag = 'Key management';
-const writes = { tag, method: 'POST', scope: 'vaults:write', limitClass: 'writes' } as const;
-const reads = { tag, method: 'GET', scope: 'vaults:read', limitClass: 'reads' } as const;
+const writes = { tag, method: 'POST', scope: 'vaults:write' } as const;
+const reads = { tag, method: 'GET', scope: 'vaults:read' } as const;
 
 export function vaultRoutes(deps: VaultDeps): readonly Route[] {
   return [...makingRoutes(deps), ...readingRoutes(), ...usingRoutes(deps)];

@@ -41,7 +41,6 @@ function connectingRoutes(deps: ConnectionDeps): readonly Route[] {
       description:
         'Checks the credentials with the provider, encrypts and stores them. No answer returns them. The hosted custodians are simulated.',
       scope: 'providers:write',
-      limitClass: 'writes',
       body: NewConnection,
       responses: { 201: { schema: Connection, description: 'the connection' } },
       errors: [409, 422],
@@ -57,7 +56,6 @@ function connectingRoutes(deps: ConnectionDeps): readonly Route[] {
       summary: 'Connect a provider, or the sandbox with funded test wallets',
       description: 'With `type: sandbox` test wallets are made along with the connection, one on each network.',
       scope: 'providers:write',
-      limitClass: 'writes',
       body: ConnectProvider,
       responses: { 201: { schema: ConnectedProvider, description: 'the connection, and its test wallets' } },
       errors: [409, 422],
@@ -76,7 +74,6 @@ function readingRoutes(deps: ConnectionDeps): readonly Route[] {
       tag,
       summary: 'List the providers, their credentials, and the connections to them',
       scope: 'providers:read',
-      limitClass: 'reads',
       responses: { 200: { schema: ProviderList, description: 'every kind of provider' } },
       handle: async (context) => {
         const { items } = await listConnections(context, { limit: connectionsShownMax });
@@ -96,7 +93,6 @@ function readingRoutes(deps: ConnectionDeps): readonly Route[] {
       tag,
       summary: 'List connections, newest first',
       scope: 'providers:read',
-      limitClass: 'reads',
       query: ConnectionQuery,
       responses: { 200: { schema: ConnectionList, description: 'a page of connections' } },
       handle: async (context, { query }) => {
@@ -114,7 +110,6 @@ function readingRoutes(deps: ConnectionDeps): readonly Route[] {
       tag,
       summary: 'Read a connection',
       scope: 'providers:read',
-      limitClass: 'reads',
       params: ConnectionPath,
       responses: { 200: { schema: Connection, description: 'the connection' } },
       errors: [404],
@@ -139,7 +134,6 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       description:
         'New credentials are checked with the provider and replace the old ones; they also revive a disconnected connection. `metadata` is replaced as a whole.',
       scope: 'providers:write',
-      limitClass: 'writes',
       params: ConnectionPath,
       body: ConnectionPatch,
       responses: { 200: { schema: Connection, description: 'the connection' } },
@@ -156,7 +150,6 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       description:
         'Sets `status`: `connected`; `error` when the provider refuses the credentials; `degraded` when it does not answer.',
       scope: 'providers:write',
-      limitClass: 'writes',
       params: ConnectionPath,
       responses: { 200: { schema: TestedConnection, description: 'the connection, and the result of the check' } },
       errors: [404, 409],
@@ -172,7 +165,6 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       description:
         'Idempotent. 409 while wallets of the connection have open intents. Its wallets remain, but take no new intents.',
       scope: 'providers:write',
-      limitClass: 'writes',
       params: ConnectionPath,
       responses: { 200: { schema: Connection, description: 'the connection, disconnected' } },
       errors: [404, 409],

@@ -43,7 +43,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       description:
         'If a policy allows it, the intent is `approved` at once and needs no further call. Amount and largest fee are reserved. A denied intent is created too, with the reason.',
       scope: 'intents:write',
-      limitClass: 'writes',
       loadClass: 'transfers',
       params: WalletParams,
       query: CreateQuery,
@@ -68,7 +67,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Lists the intents of a wallet, the newest first',
       scope: 'intents:read',
-      limitClass: 'reads',
       params: WalletParams,
       query: ListQuery,
       responses: { 200: { schema: IntentList, description: 'a page' } },
@@ -101,7 +99,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       description:
         'With `awaiting_my_vote=true` it is an approver’s inbox: a page may hold fewer intents than `limit` although more follow.',
       scope: 'intents:read',
-      limitClass: 'reads',
       query: TenantListQuery,
       responses: { 200: { schema: IntentList, description: 'a page' } },
       handle: (context, { query }) => listAll(context, query),
@@ -114,7 +111,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Reads an intent',
       scope: 'intents:read',
-      limitClass: 'reads',
       params: IntentParams,
       responses: { 200: { schema: Intent, description: 'the intent' } },
       errors: [404],
@@ -131,7 +127,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       description:
         'The intent is approved when it has the number of approvals that its policy requires; one rejection ends it. The initiator has no vote. A repeated vote changes nothing.',
       scope: 'intents:approve',
-      limitClass: 'writes',
       params: IntentParams,
       body: ApproveBody,
       bodyOptional: true,
@@ -148,7 +143,6 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Cancels an intent that is not signed yet',
       scope: 'intents:write',
-      limitClass: 'writes',
       params: IntentParams,
       body: CancelBody,
       bodyOptional: true,

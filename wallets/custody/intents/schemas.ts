@@ -202,21 +202,25 @@ export const TenantListQuery = Closed({
   ...pageQuery,
 });
 
-export const ApproveBody = Closed(
-  {
-    decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
-    comment: Type.Optional(Comment),
-    reason: Type.Optional(Lines(500, 'required to reject')),
-    expected_version: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'decide on this version only; another one is 409',
-      }),
-    ),
-  },
-  { title: 'ApproveTransactionIntent' },
-);
+/** A vote on what awaits approval. */
+export function voteBody(title: string) {
+  return Closed(
+    {
+      decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
+      comment: Type.Optional(Comment),
+      reason: Type.Optional(Lines(500, 'required to reject')),
+      expected_version: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'decide on this version only; another one is 409',
+        }),
+      ),
+    },
+    { title },
+  );
+}
+export const ApproveBody = voteBody('ApproveTransactionIntent');
 
 export const CancelBody = Closed({ reason: Type.Optional(Comment) }, { title: 'CancelTransactionIntent' });
 

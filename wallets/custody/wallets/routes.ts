@@ -34,7 +34,6 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       description:
         'The provider makes the wallet. For `self_hosted` the signer cluster generates a key for it: one wallet, one key, on the curve of its network.',
       scope: 'wallets:write',
-      limitClass: 'writes',
       body: CreateBody,
       responses: { 201: { schema: Wallet, description: 'the wallet' } },
       errors: [404, 409, 422],
@@ -51,7 +50,6 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       description:
         'Omitted fields do not change. `metadata` is replaced as a whole. Null removes `policy` or `external_id`. Earlier intents keep their decisions.',
       scope: 'wallets:write',
-      limitClass: 'writes',
       params: WalletParams,
       body: PatchBody,
       responses: one,
@@ -72,7 +70,6 @@ function readingRoutes(): readonly Route[] {
       summary: 'List wallets, newest first',
       description: 'Across all providers. Archived wallets are listed only with `status=archived`.',
       scope: 'wallets:read',
-      limitClass: 'reads',
       query: WalletQuery,
       responses: { 200: { schema: WalletList, description: 'a page of wallets' } },
       handle: (context, { query }) => listWallets(context, query),
@@ -85,7 +82,6 @@ function readingRoutes(): readonly Route[] {
       tag,
       summary: 'Read a wallet and its balances',
       scope: 'wallets:read',
-      limitClass: 'reads',
       params: WalletParams,
       responses: one,
       errors: [404],
@@ -110,7 +106,6 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
       description:
         'Idempotent. 409 while transaction intents are open. Its balances stay where they are. The key of a `self_hosted` wallet is closed: open signing sessions are revoked and it no longer signs.',
       scope: 'wallets:write',
-      limitClass: 'writes',
       params: WalletParams,
       body: ArchiveBody,
       bodyOptional: true,
@@ -130,7 +125,6 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
           ? 'Idempotent. It takes no approvals either, and approved intents wait; transfers that the provider has already continue.'
           : 'Idempotent.',
         scope: 'wallets:write',
-        limitClass: 'writes',
         params: WalletParams,
         responses: one,
         errors: [404, 409],

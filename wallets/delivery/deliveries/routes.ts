@@ -71,7 +71,6 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       summary: 'Send a test event',
       description: 'Creates a `webhook.ping` event for this webhook only, even if it has not subscribed to it.',
       scope: 'webhooks:write',
-      limitClass: 'writes',
       params: hookParams,
       responses: { 202: { description: 'It is on its way', schema: Ping } },
       errors: [404, 409],
@@ -97,7 +96,6 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
         'Kept for 30 days, and 100,000 of a webhook. `created_after` is inclusive, `created_before` is not; both mean ' +
         'the time of the event.',
       scope: 'webhooks:read',
-      limitClass: 'reads',
       params: hookParams,
       query: Closed({
         status: Type.Optional(OneOf(deliveryStatuses)),
@@ -132,7 +130,6 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       tag,
       summary: 'Read a delivery with its tries',
       scope: 'webhooks:read',
-      limitClass: 'reads',
       params,
       responses: { 200: { description: 'The delivery', schema: Delivery } },
       errors: [404],
@@ -150,7 +147,6 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       summary: 'Deliver an event again',
       description: 'A delivery that waits for its next try is retried at once.',
       scope: 'webhooks:write',
-      limitClass: 'writes',
       params,
       responses: { 202: { description: 'It is on its way', schema: Delivery } },
       errors: [404, 409],
@@ -172,7 +168,6 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
         'Oldest event first, a bounded number with each call: while `has_more` is true, call again with `cursor`. What ' +
         'has not been sent yet will be sent in any case.',
       scope: 'webhooks:write',
-      limitClass: 'writes',
       params: hookParams,
       body: Range,
       bodyOptional: true,

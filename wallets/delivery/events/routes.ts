@@ -37,7 +37,6 @@ export function eventRoutes(): readonly Route[] {
         '`after_sequence` = the highest sequence seen, or use `GET /v1/events/stream`. `created_after` is inclusive, `created_before` is not. Without ' +
         '`after_sequence` the list begins with the oldest stored event.',
       scope: 'events:read',
-      limitClass: 'reads',
       query,
       responses: { 200: { description: 'A page of events', schema: ListOf('events', EventEnvelope) } },
       handle: async (context, input) => ({ status: 200, body: await listEvents(context, input.query) }),

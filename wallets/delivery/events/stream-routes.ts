@@ -48,7 +48,6 @@ export function eventStreamRoutes(deps: StreamDeps): readonly Route[] {
         'the position that it has reached in the log. It ends when the token expires, and when the gateway stops: ' +
         `connect again with the last id. At most ${feedLimits.perTenantMax} streams of a tenant in one gateway.`,
       scope: 'events:read',
-      limitClass: 'reads',
       query,
       headers,
       responses: {

@@ -48,7 +48,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       summary: 'Register a webhook',
       description: `The answer holds the secret, which is never shown again. At most ${webhooksMax} a tenant.`,
       scope: 'webhooks:write',
-      limitClass: 'writes',
       body: Closed({ url: UrlText, events: EventList, description: Type.Optional(Description) }),
       responses: { 201: { description: 'The webhook, with its secret', schema: NewWebhook } },
       errors: [409],
@@ -63,7 +62,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       summary: 'List webhooks, newest first',
       description: 'A token that is limited to provider connections sees none: they belong to no connection.',
       scope: 'webhooks:read',
-      limitClass: 'reads',
       query: Closed(pageQuery),
       responses: { 200: { description: 'A page of webhooks', schema: ListOf('webhooks', Webhook) } },
       handle: async (context, { query }) => {
@@ -87,7 +85,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       tag,
       summary: 'Read a webhook',
       scope: 'webhooks:read',
-      limitClass: 'reads',
       params,
       responses: { 200: { description: 'The webhook', schema: Webhook } },
       errors: [404],
@@ -108,7 +105,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
         'Setting the status of a suspended or disabled webhook to `enabled` resumes it. It continues where it ' +
         'stopped: it also gets the missed events that the event log still has.',
       scope: 'webhooks:write',
-      limitClass: 'writes',
       params,
       body: Closed(
         {
@@ -139,7 +135,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
         'The answer holds the new secret, which is never shown again. For 24 hours deliveries are also signed with the ' +
         'previous one, unless `revoke_previous` is true.',
       scope: 'webhooks:write',
-      limitClass: 'writes',
       params,
       body: Closed({
         revoke_previous: Type.Optional(
@@ -167,7 +162,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       tag,
       summary: 'Remove a webhook',
       scope: 'webhooks:write',
-      limitClass: 'writes',
       params,
       responses: { 204: { description: 'It is gone' } },
       errors: [404],

@@ -48,7 +48,6 @@ const screen = route({
   description:
     'Screens against all lists of the tenant, in their newest versions. A match on a `sanctions` or `deny` list is `blocked`, also if an `allow` list has it; a match on a `watch` list is `review`, unless an `allow` list has the subject too; anything else is `clear`.',
   scope: 'compliance:write',
-  limitClass: 'writes',
   body: ScreenBody,
   responses: { 200: { schema: Screening, description: 'the decision; its report is kept for 30 days' } },
   errors: [404],
@@ -123,7 +122,6 @@ const getReport = route({
   summary: 'Read a screening report',
   description: 'The report of a screening, or of an intent’s screening. Reports never change.',
   scope: 'compliance:read',
-  limitClass: 'reads',
   params: Closed({ id: PathId('id of the report') }),
   responses: { 200: { schema: Report, description: 'the report' } },
   errors: [404],
@@ -145,7 +143,6 @@ const listLists = route({
   clientName: 'compliance.lists',
   summary: 'List the compliance lists in their newest versions',
   scope: 'compliance:read',
-  limitClass: 'reads',
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('lists', ComplianceList), description: 'newest first, without their entries' } },
   handle: async (context, { query }) => {
@@ -169,7 +166,6 @@ const createList = route({
   description:
     'A new name is version 1; the same name makes the next version, which applies to every later screening. A replaced version stays readable for 30 days; a list has at most 100 versions at a time. `append` adds to the entries of the previous version.',
   scope: 'compliance:write',
-  limitClass: 'writes',
   body: ListBody,
   responses: { 201: { schema: ComplianceList, description: 'the new version' } },
   errors: [409],
@@ -188,7 +184,6 @@ const getList = route({
   clientName: 'compliance.getList',
   summary: 'Read a version of a list with its entries',
   scope: 'compliance:read',
-  limitClass: 'reads',
   params: Closed({ id: PathId('id of the list') }),
   query: Closed({ version: Type.Optional(VersionText) }),
   responses: { 200: { schema: ComplianceListVersion, description: 'the version' } },

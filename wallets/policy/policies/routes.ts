@@ -42,7 +42,6 @@ const createPolicy = route({
   description:
     'A new name is version 1; the same name makes the next version, and versions never change. Rules have no order: `deny` beats `require_approval` beats `allow`, and without a matching rule the transaction is denied. A version in mode `dry_run` is evaluated and shown beside each decision, but has no effect: the newest version in mode `enforce` does, or else the policy `default`.',
   scope: 'policies:write',
-  limitClass: 'writes',
   body: PolicyBody,
   responses: { 201: { schema: Policy, description: 'the new version, with warnings about rules without effect' } },
   errors: [409],
@@ -62,7 +61,6 @@ const listPolicies = route({
   summary: 'List the policies in their newest versions',
   description: 'Every tenant starts with the policy `default`.',
   scope: 'policies:read',
-  limitClass: 'reads',
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('policies', Policy), description: 'newest first' } },
   handle: async (context, { query }) => {
@@ -90,7 +88,6 @@ const getPolicy = route({
   clientName: 'policies.get',
   summary: 'Read a version of a policy',
   scope: 'policies:read',
-  limitClass: 'reads',
   params,
   query: Closed({
     version: Type.Optional(WholeNumberText('^[1-9][0-9]{0,8}$', 1, 999_999_999, 'the newest by default')),
@@ -118,7 +115,6 @@ function evaluateRoute(signer: ReceiptSigner): Route {
     description:
       'Evaluates the newest version, also in mode `dry_run`, for a transaction given by its intent or in full. The decision is recorded; no intent changes.',
     scope: 'policies:write',
-    limitClass: 'writes',
     params,
     body: EvaluateBody,
     responses: { 200: { schema: Evaluation, description: 'the decision, its reason, and its receipt' } },
@@ -153,7 +149,6 @@ const listDecisions = route({
   description:
     'Decisions about intents and evaluations by all versions of the policy, for 30 days, including dry runs.',
   scope: 'policies:read',
-  limitClass: 'reads',
   params,
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('decisions', Decision), description: 'newest first' } },

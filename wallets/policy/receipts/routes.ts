@@ -42,7 +42,6 @@ function keySetRoute(path: string, operationId: string, signer: ReceiptSigner): 
     summary: 'Read the keys that verify policy receipts',
     description: 'A JSON Web Key Set (RFC 7517). Receipts are compact JWS with `alg` EdDSA; `kid` names the key.',
     scope: undefined,
-    limitClass: 'reads',
     responses: { 200: { schema: KeySet, description: 'the key set' } },
     handle: async () => ({
       status: 200,

@@ -42,7 +42,6 @@ const evaluate = route({
   description:
     'Scores a transaction given by its intent or in full. It screens the transaction first, since the screening affects the score. No policy decides and no intent changes; the score is stored for 30 days.',
   scope: 'risk:write',
-  limitClass: 'writes',
   body: EvaluateBody,
   responses: { 200: { schema: RiskScore, description: 'the score and its factors' } },
   errors: [404],
@@ -65,7 +64,6 @@ const getScore = route({
   clientName: 'risk.score',
   summary: 'Read the newest score of a transaction',
   scope: 'risk:read',
-  limitClass: 'reads',
   params: Closed({ txId: PathId('id of the intent, or `tx_id` of an evaluation') }),
   responses: { 200: { schema: RiskScore, description: 'the score' } },
   errors: [404],
@@ -106,7 +104,6 @@ const createRule = route({
   description:
     'A new name is version 1; the same name makes the next version. A rule in mode `shadow` appears in the factors with the points that it would add, but changes neither score nor decision. In mode `enforce` the strictest action of all matching rules decides beside the policies. A rule that cannot be evaluated adds points but takes none, and its action counts.',
   scope: 'risk:write',
-  limitClass: 'writes',
   body: RiskRuleBody,
   responses: { 201: { schema: RiskRule, description: 'the rule, with warnings if it can make no difference' } },
   errors: [409],
@@ -126,7 +123,6 @@ const listRules = route({
   summary: 'List the risk rules of the tenant',
   description: 'Beside the built-in factors.',
   scope: 'risk:read',
-  limitClass: 'reads',
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('rules', RiskRule), description: 'newest first' } },
   handle: async (context, { query }) => {
@@ -158,7 +154,6 @@ const changeRule = route({
   summary: 'Change mode, points or priority of a risk rule',
   description: 'Mode `disabled` takes a rule out without removing it. The change is the rule’s next version.',
   scope: 'risk:write',
-  limitClass: 'writes',
   params: ruleParams,
   body: RiskRulePatch,
   responses: { 200: { schema: RiskRule, description: 'the new version' } },
@@ -179,7 +174,6 @@ const deleteRule = route({
   clientName: 'risk.deleteRule',
   summary: 'Remove a risk rule',
   scope: 'risk:write',
-  limitClass: 'writes',
   params: ruleParams,
   responses: { 204: { description: 'the rule is removed; earlier scores do not change' } },
   errors: [404, 409],

@@ -19,7 +19,8 @@ export function sampleReport(faults: readonly FaultWindow[], word = 'sample'): L
     series.push({ ...recorder.point(second * 1000, 3), processes, generator: 0.2 });
   }
   const [first, second] = recorder.stages();
-  const stage = { saturation: [], processes: {}, cpuMsPerOperation: 2.5, drift: null, self, tookMs: 10_000 };
+  const health = first!.total.latency;
+  const stage = { health, saturation: [], processes: {}, cpuMsPerOperation: 2.5, drift: null, self, tookMs: 10_000 };
   return {
     ...{ schema: 'signmesh-load/1', name: word, startedAt: '2026-11-22T19:00:00.000Z', tookMs: 21_000 },
     ...{ interrupted: false, model: 'open model', mix: { sign: 1 }, inFlightMax: 100, series, faults, limits: [] },

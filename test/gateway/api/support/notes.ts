@@ -72,7 +72,6 @@ export function notes(): Notes {
       tag: 'Notes',
       summary: 'Write a note',
       scope: 'wallets:write',
-      limitClass: 'writes',
       query: Closed({ dry_run: Type.Optional(Type.String({ pattern: '^(true|false)$' })) }),
       body,
       idempotencyField: 'idempotency_key',
@@ -91,7 +90,6 @@ export function notes(): Notes {
       tag: 'Notes',
       summary: 'List notes',
       scope: 'wallets:read',
-      limitClass: 'reads',
       query: Closed({ ...pageQuery, q: Type.Optional(Type.String({ maxLength: 10 })) }),
       responses: { 200: { description: 'A page', schema: ListOf('notes', Note) } },
       handle: async (context, { query }) => {
@@ -108,7 +106,6 @@ export function notes(): Notes {
       tag: 'Notes',
       summary: 'Read a note',
       scope: 'wallets:read',
-      limitClass: 'reads',
       params,
       responses: { 200: { description: 'The note', schema: Note } },
       handle: async (context, input) => ({ status: 200, body: noteView(await read(context, input.params.id)) }),
@@ -120,7 +117,6 @@ export function notes(): Notes {
       tag: 'Notes',
       summary: 'Count one more',
       scope: 'wallets:write',
-      limitClass: 'writes',
       params,
       responses: { 200: { description: 'The note', schema: Note } },
       handle: async (context, input) => {

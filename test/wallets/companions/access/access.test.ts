@@ -49,7 +49,6 @@ const things: readonly Route[] = (
     operationId: module,
     summary: 'A thing',
     scope: `${module}:write`,
-    limitClass: 'writes',
     body: Type.Object({}),
     responses: { 201: { description: 'made', schema: Type.Object({}) } },
     handle: async () => ({ status: 201, body: {} }),

@@ -1,8 +1,8 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { crypto, networks, payments, script, Transaction } from 'bitcoinjs-lib';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { bitcoinTestnetAddress } from '../../../../wallets/networks/addresses.ts';
 import { BitcoinChain } from '../../../../wallets/providers/chains/bitcoin.ts';
 import {
@@ -14,23 +14,14 @@ import {
   unsignedBitcoin,
 } from '../../../../wallets/providers/chains/bitcoin-transaction.ts';
 import { RedisBitcoinLedger } from '../../../../wallets/providers/chains/redis-bitcoin-ledger.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import { runs } from '../../../support/thorough.ts';
 import { startMs, testnet } from './support.ts';
 
-let server: RedisDatabase;
 let redis: Redis;
 let chain: BitcoinChain;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((opened) => {
+  redis = opened;
   chain = new BitcoinChain(testnet, new RedisBitcoinLedger(redis, testnet));
 });
 

@@ -1,31 +1,22 @@
 import { Transaction } from 'ethers';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ChainUnavailable } from '../../../../wallets/providers/chains/chain.ts';
 import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
 import { maxFeePerGas } from '../../../../wallets/providers/chains/evm-transaction.ts';
 import { queuedMaxMs } from '../../../../wallets/providers/chains/ledger.ts';
 import { toDigits } from '../../../../wallets/providers/chains/lua-units.ts';
 import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import { runs } from '../../../support/thorough.ts';
 import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
 const ether = 10n ** 18n;
-let server: RedisDatabase;
 let redis: Redis;
 let chain: EvmChain;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((opened) => {
+  redis = opened;
   chain = new EvmChain(sepolia, new RedisEvmLedger(redis, sepolia));
 });
 

@@ -1,7 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { sha512 } from '../../../../core/crypto/hashing.ts';
 import { solanaAddress } from '../../../../wallets/networks/addresses.ts';
 import { ChainRejected } from '../../../../wallets/providers/chains/chain.ts';
@@ -13,22 +13,13 @@ import {
   signedSolana,
   solanaMessage,
 } from '../../../../wallets/providers/chains/solana-transaction.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import { devnet, startMs } from './support.ts';
 
-let server: RedisDatabase;
 let redis: Redis;
 let chain: SolanaChain;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((opened) => {
+  redis = opened;
   chain = new SolanaChain(devnet, new RedisSolanaLedger(redis, devnet));
 });
 

@@ -1,8 +1,8 @@
 /** The token contract of the EVM chain, as ethers deploys it, calls it and reads its logs. */
 import { AbiCoder, getCreateAddress, Interface, type Wallet } from 'ethers';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
 import { toHex } from '../../../../core/crypto/bytes.ts';
 import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
 import { deployGas, tokenGas } from '../../../../wallets/providers/chains/evm-transaction.ts';
@@ -13,7 +13,7 @@ import {
   creationData,
   parseCreation,
 } from '../../../../wallets/providers/chains/token-contract.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import { evmKey, evmRaw, sepolia, startMs } from './support.ts';
 
 const erc20 = new Interface([
@@ -29,20 +29,11 @@ const bob = evmKey(1);
 const contract = getCreateAddress({ from: issuer.address, nonce: 0 });
 const finalMs = startMs + 10_000;
 
-let database: RedisDatabase;
 let redis: Redis;
 let chain: EvmChain;
 
-beforeAll(async () => {
-  database = await openDatabase();
-  redis = new Redis(database.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await database.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase(async (opened) => {
+  redis = opened;
   chain = new EvmChain(sepolia, new RedisEvmLedger(redis, sepolia));
   for (const { address } of [issuer, bob]) await chain.fund(address, address, 'ETH', 10n ** 18n);
 });

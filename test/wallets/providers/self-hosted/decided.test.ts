@@ -2,15 +2,14 @@
  * The bytes to be signed are read back and compared with the policy receipt: a record that changes between the check of its receipt
  * and the building of its transaction orders nothing.
  */
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tokenClaim } from '../../../../wallets/networks/assets.ts';
 import { networkOf } from '../../../../wallets/networks/networks.ts';
 import { openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
 import { type ApprovedTransfer, NotDecided } from '../../../../wallets/providers/port/port.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import {
   type ApprovedIntent,
   devnet,
@@ -24,20 +23,9 @@ import {
   testnet,
 } from './support.ts';
 
-let server: RedisDatabase;
-let redis: Redis;
 let signer: FakeSigner;
 let adapter: SelfHostedAdapter;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((redis) => {
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains: openChains({ ledgers: redisLedgers(redis) }) });
 });

@@ -1,7 +1,7 @@
 /** What can go otherwise: crashes between any two steps, refusals, gaps, test amounts, and many transfers at once. */
 import { Transaction } from 'ethers';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Redis } from 'ioredis';
+import { describe, expect, it, vi } from 'vitest';
 import { advanceIntent, failIntent, lastOf, type Move } from '../../../../wallets/custody/intents/machine.ts';
 import { intentView } from '../../../../wallets/custody/intents/view.ts';
 import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
@@ -17,7 +17,7 @@ import {
 import { testAmounts } from '../../../../wallets/providers/port/test-triggers.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
 import type { Submission } from '../../../../wallets/providers/self-hosted/progress.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import {
   type ApprovedIntent,
   devnet,
@@ -31,21 +31,12 @@ import {
   testnet,
 } from './support.ts';
 
-let server: RedisDatabase;
 let redis: Redis;
 let chains: Chains;
 let signer: FakeSigner;
 let adapter: SelfHostedAdapter;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((opened) => {
+  redis = opened;
   chains = openChains({ ledgers: redisLedgers(redis) });
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains });

@@ -12,13 +12,12 @@ import {
 } from '@solana/kit';
 import { Transaction as BitcoinTransaction, crypto, networks, payments, script } from 'bitcoinjs-lib';
 import { getBytes, Interface, Transaction } from 'ethers';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { NetworkId } from '../../../../wallets/networks/networks.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
-import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
+import { useDatabase } from '../../../support/redis-database.ts';
 import {
   connection,
   devnet,
@@ -32,21 +31,10 @@ import {
   testnet,
 } from './support.ts';
 
-let server: RedisDatabase;
-let redis: Redis;
 let chains: Chains;
 let signer: FakeSigner;
 let adapter: SelfHostedAdapter;
-beforeAll(async () => {
-  server = await openDatabase();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushdb();
+useDatabase((redis) => {
   chains = openChains({ ledgers: redisLedgers(redis) });
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains });

@@ -1,0 +1,4 @@
+/** Text for markup: it can neither end an element nor an attribute. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
