@@ -278,7 +278,7 @@ function readyOf(service: EmbeddedService, sandbox: Sandbox, keys: readonly Read
     data,
     // Since Node began.
     tookMs: performance.now(),
-    clusters: service.world.eachCluster.map(({ roster }, index) => ({
+    clusters: service.world.clusters.each.map(({ roster }, index) => ({
       cluster: index + firstCluster,
       nodes: roster.nodes.length,
     })),

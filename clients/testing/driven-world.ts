@@ -53,7 +53,7 @@ export class DrivenWorld implements ScenarioWorld {
   ask: ScenarioWorld['ask'] = (question, asks, gets, fails) => {
     const { signing, world, driver } = this.#parts;
     type Gets = Parameters<typeof gets>[0];
-    const handlers = world.eachCluster.length === 1 ? this.#ofOneCluster : this.#ofSeveral;
+    const handlers = world.clusters.each.length === 1 ? this.#ofOneCluster : this.#ofSeveral;
     const handler = handlers[question] as ((asked: typeof asks) => Promise<Gets>) | undefined;
     const work =
       handler?.(asks) ??
@@ -93,7 +93,7 @@ export class DrivenWorld implements ScenarioWorld {
   /** Lets time pass until every node is linked. */
   settle(): Promise<void> {
     const { driver, world } = this.#parts;
-    const nodes = world.eachCluster.reduce((sum, { roster }) => sum + roster.nodes.length, 0);
+    const nodes = world.clusters.each.reduce((sum, { roster }) => sum + roster.nodes.length, 0);
     return driver.run(
       (async () => {
         while (world.clusters.nodesReady() < nodes) await this.#pause(lookMs);

@@ -118,8 +118,8 @@ export async function simulatedCluster(options: SimulatedClusterOptions): Promis
   return test;
 }
 
-function obstaclesOf({ eachCluster }: CustodyWorld): readonly string[] {
-  return eachCluster.flatMap((cluster, index) => {
+function obstaclesOf({ clusters }: CustodyWorld): readonly string[] {
+  return clusters.each.flatMap((cluster, index) => {
     const number = index + firstCluster;
     const processes = cluster
       .processes()

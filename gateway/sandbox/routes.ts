@@ -3,8 +3,8 @@
  * and the coordinator has the sessions.
  *
  * In production none of these routes is mounted. All of them ask for `sandbox:admin` and act on the whole cluster (reading a
- * session of the caller's tenant asks for `signing:read`), and are counted by no rate limit. None takes an Idempotency-Key: answers would be stored in the
- * same Redis that these routes stop, restore and empty.
+ * session of the caller's tenant asks for `signing:read`), and are counted by no rate limit. None takes an Idempotency-Key:
+ * answers would be stored in the same Redis that these routes stop, restore and empty.
  */
 import type { Route } from '../api/route.ts';
 import { answersInTime } from './control.ts';

@@ -8,6 +8,10 @@ export function isFaultyPath(path: string): boolean {
   return path.startsWith('/') && !always.test(path);
 }
 
+export function isUntouched({ fate, delayMs }: ApiServerVerdict): boolean {
+  return fate === 'answered' && delayMs === 0;
+}
+
 const codes: Readonly<Record<number, string>> = {
   401: 'authentication_failed',
   403: 'insufficient_scope',

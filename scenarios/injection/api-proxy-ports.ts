@@ -1,6 +1,6 @@
 /** What the proxies before a gateway's doors share, and the embedded service with them: they perform faults of the doors. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { grpcRefusalOf } from '../faults/api-fault-answers.ts';
+import { grpcRefusalOf, isUntouched } from '../faults/api-fault-answers.ts';
 import type { ApiServerRequest, ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
 
 export interface ApiProxyOptions {
@@ -21,10 +21,6 @@ export const untouched: ApiServerVerdict = { fate: 'answered', delayMs: 0, fault
 
 export function pauseFor(ms: number): Promise<void> {
   return ms === 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-export function isUntouched({ fate, delayMs }: ApiServerVerdict): boolean {
-  return fate === 'answered' && delayMs === 0;
 }
 
 const api = /^\/svc\.mesh\.v1\.\w+\/(\w+)$/;

@@ -56,31 +56,6 @@ export abstract class ClusterControls extends SimClient {
 
   // --- processes ---------------------------------------------------------------------------------------------------
 
-  startCoordinator(): void {
-    this.start('coordinator');
-  }
-
-  crashCoordinator(): void {
-    this.crash('coordinator');
-  }
-
-  startNode(id: number): void {
-    this.start(nodeName(id));
-  }
-
-  crashNode(id: number): void {
-    this.crash(nodeName(id));
-  }
-
-  /** Whether a node's process is up; a paused one counts as up. */
-  isNodeUp(id: number): boolean {
-    return this.stateOf(nodeName(id)) !== 'down';
-  }
-
-  get isCoordinatorUp(): boolean {
-    return this.stateOf('coordinator') !== 'down';
-  }
-
   /** "redis", "coordinator", "node/1" …, "gateway", and with a receiver "worker" and "receiver". */
   processes(): readonly ProcessName[] {
     return this.parts.processes.names();

@@ -28,7 +28,6 @@ import { nodeName, noLife, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import { Recorder } from './recorder.ts';
 import { type ClusterMember, SharedWorld } from './shared.ts';
-import { Starts } from './starts.ts';
 import { StoreCopies } from './store-copies.ts';
 import { SimToken } from './token.ts';
 import { SimVendor } from './vendor.ts';
@@ -131,11 +130,10 @@ export class SimCluster extends ClusterControls implements ClusterMember {
       roster.nodes.map(({ id }) => nodeName(id)),
       options,
     );
-    const starts = new Starts(options, {
-      ...{ time, roster, identities, tokens, vendor, recorder, processes, faultService, redis, random: randomOf },
-      ...{ ...stores, network: links.network, events: this.events, bugs: this.bugs },
+    const machines: MachineLives = new MachineLives({
+      ...{ options, time, roster, identities, tokens, vendor, recorder, processes, faultService, links, redis },
+      ...{ ...stores, random: randomOf, events: this.events, bugs: this.bugs },
     });
-    const machines: MachineLives = new MachineLives({ starts, links, processes, redis, ...stores });
     this.parts = {
       ...{ number, shared, identities, nodeStores, tokens, recorder, processes, faultService, links, machines },
       deliveries,

@@ -8,12 +8,7 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import { ClusterCalls } from '../../gateway/signing/cluster-calls.ts';
 import { ClusterFaults, processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type {
-  FaultStatus,
-  PortCallMade,
-  PortVerdict,
-  ProcessName,
-} from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { FaultStatus, PortCallMade, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { SimClient } from './client.ts';
 import { SimCluster, type SimSnapshot } from './cluster.ts';
@@ -34,14 +29,6 @@ export interface ClustersSnapshot {
   readonly cluster: SimSnapshot;
   /** Those after the first, if there are any. */
   readonly further?: readonly SimSnapshot[];
-}
-
-/** The effect of faults on a call of a port. */
-interface PortCallFate {
-  readonly fate?: Exclude<PortVerdict['fate'], 'answered'>;
-  readonly delayMs?: number;
-  /** Called when the call has left. */
-  readonly left: () => void;
 }
 
 export class SimClusters extends SimClient {
@@ -194,8 +181,8 @@ export class SimClusters extends SimClient {
     for (const cluster of this.each) cluster.step(name);
   }
 
-  /** The fate of a call of a port by the faults of all clusters; undefined: none is armed. */
-  portCall(call: PortCallMade): PortCallFate | undefined {
+  /** The fate of a call of a port by the faults of all clusters; undefined: none is armed. `left`: call it when the call has left. */
+  portCall(call: PortCallMade) {
     const verdicts = this.each.flatMap((cluster) => {
       const verdict = cluster.portCall(call);
       return verdict === undefined ? [] : [{ cluster, ...verdict }];

@@ -10,7 +10,7 @@ import type { Serve, ServeRequest, ServeResponse } from '../../gateway/serve/con
 import { plainRequest } from '../../gateway/serve/plain-request.ts';
 import { Calls, type Done, type SigningCall } from '../../gateway/signing/signing-calls.ts';
 import type { ControlMethod, SandboxControl } from '../../scenarios/faults/control.ts';
-import { faultOf } from './api-faults.ts';
+import { faultOf } from '../service/faulty-serve.ts';
 import type { ReceiverNote } from './egress.ts';
 import type {
   Recorded,

@@ -25,11 +25,12 @@ import { processIn, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { frameText } from '../../scenarios/faults/frame-text.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import { pauseFor } from '../../scenarios/injection/api-proxy-ports.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
+import { faultyServe } from '../service/faulty-serve.ts';
 import type { ServedGateway } from '../service/gateway-process.ts';
-import { faultyServe } from './api-faults.ts';
 import { type ApiServers, type ListenAddress, openApiServers } from './api-servers.ts';
 import { RealEgress } from './egress.ts';
 import { CallsThrough, HealthThrough, serveThrough } from './gateway-proxy.ts';
@@ -216,7 +217,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
   await registerTokens(world, secrets.token, sandbox, tenant);
   const serve = serveThrough(world);
-  const faulty = faultyServe(serve, (request) => world.apiServerVerdict(request));
+  const faulty = faultyServe(serve, (request) => world.apiServerVerdict(request), pauseFor);
   await options.makeKeys((path, request) => ask(serve, sandbox.token, path, request));
   measureGateway(telemetry.metrics, { calls: new CallsThrough(world), cluster: health });
   recorder?.begin();
@@ -238,7 +239,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       ...{ clusterSecret, clusters, nodes, threshold, first: begun, sandbox, clockOffsetMs: injector.clockOffsetMs },
       ownClocksMs: injector.ownClocksMs,
       starts: Math.max(
-        ...world.eachCluster.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
+        ...world.clusters.each.flatMap((cluster) => cluster.processes().map((one) => cluster.startsOf(one))),
       ),
       world: world.snapshot(),
     }),

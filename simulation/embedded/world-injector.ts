@@ -172,7 +172,7 @@ export class WorldProcesses implements ProcessControl {
 
   list(): readonly ProcessStatus[] {
     const { residentBytes, cpuMs } = this.#usage();
-    const names = this.#now().eachCluster.flatMap((cluster, index) =>
+    const names = this.#now().clusters.each.flatMap((cluster, index) =>
       cluster.processes().map((name) => processIn(index + firstCluster, name)),
     );
     return names.sort(byRole).map((process) => {
@@ -222,6 +222,6 @@ export class WorldProcesses implements ProcessControl {
   /** The cluster of a process, and its name there. */
   #at(process: string): { readonly cluster: SimCluster; readonly name: string } {
     const { cluster, name } = splitName(process);
-    return { cluster: this.#now().eachCluster[cluster - firstCluster]!, name };
+    return { cluster: this.#now().clusters.each[cluster - firstCluster]!, name };
   }
 }

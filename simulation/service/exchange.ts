@@ -5,9 +5,9 @@
 
 import type { ServeResponse } from '../../gateway/serve/contract.ts';
 import { type LeavingRequest, type PlainRequest, plainRequest } from '../../gateway/serve/plain-request.ts';
-import { isFaultyPath, refusalOf } from '../../scenarios/faults/api-fault-answers.ts';
-import type { ApiServerVerdict, ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
+import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { VirtualTime } from '../cluster/virtual-time.ts';
+import { type ApiFaults, faultOf, faultyServe } from './faulty-serve.ts';
 import type { SimGateway } from './gateway-process.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { RunLoop } from './run-loop.ts';
@@ -24,8 +24,7 @@ export interface ApiServer {
 export interface ExchangeHost {
   readonly time: VirtualTime;
   readonly loop: RunLoop;
-  /** The faults of the API server; undefined: no fault is armed. */
-  verdict(method: string, path: string): ApiServerVerdict | undefined;
+  readonly faults: ApiFaults;
   /** A line of the trace. */
   note(text: () => string): void;
 }
@@ -49,7 +48,6 @@ export class Exchange {
   readonly #host: ExchangeHost;
   readonly #door: ApiServer;
   readonly #request: LeavingRequest;
-  readonly #verdict: ApiServerVerdict | undefined;
   #resolve!: (answer: Answered | undefined) => void;
   #pieces: Pieces | undefined;
   #stream: AsyncIterableIterator<string> | undefined;
@@ -63,8 +61,6 @@ export class Exchange {
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    const [path = ''] = request.target.split('?');
-    if (isFaultyPath(path)) this.#verdict = host.verdict(request.method, path);
     host.note(() => `client -> ${door.name} ${request.method} ${request.target}`);
     host.time.after(wayMs, () => this.#arrive());
   }
@@ -96,13 +92,11 @@ export class Exchange {
       this.#back(undefined);
       return;
     }
-    if (this.#verdict?.fate === 'refused') {
-      this.#back({ ...refusalOf(this.#verdict, 'req_fault'), pieces: undefined });
-      return;
-    }
     callers.add(this.#cut);
+    const { faults, time } = this.#host;
+    const serve = faultyServe(gateway.serve, faults, (ms) => time.pause(ms));
     life.enter(() => {
-      gateway.serve(this.#request).then(
+      serve(this.#request).then(
         (response) => {
           if (life.isAlive) this.#served(life, response);
         },
@@ -111,10 +105,12 @@ export class Exchange {
     });
   }
 
-  #served(life: ProcessLife, { status, headers, body = '', stream }: ServeResponse): void {
-    if (stream === undefined) {
+  #served(life: ProcessLife, response: ServeResponse): void {
+    const { status, headers, body = '', stream } = response;
+    const isSevered = faultOf(response) === 'severed';
+    if (stream === undefined || isSevered) {
       this.#ended();
-      this.#back({ status, headers, body, pieces: undefined });
+      this.#back(isSevered ? undefined : { status, headers, body, pieces: undefined });
       return;
     }
     const pieces = new Pieces(this.#host.time);
@@ -151,19 +147,17 @@ export class Exchange {
     else this.#toClient(() => pieces.end(new Error('the connection was lost')));
   };
 
-  #back(given: Answered | undefined): void {
+  #back(answer: Answered | undefined): void {
     const { name } = this.#door;
-    const { fate, delayMs = 0 } = this.#verdict ?? {};
-    const answer = fate === 'lost' || fate === 'cut' ? undefined : given;
     this.#toClient(() => {
       this.#host.note(() => `client <- ${name} ${answer === undefined ? 'lost' : `${answer.status} ${answer.body}`}`);
       this.#host.time.woken();
       this.#resolve(answer);
-    }, delayMs);
+    });
   }
 
-  #toClient(arrive: () => void, delayMs = 0): void {
-    this.#host.time.after(wayMs + delayMs, () => {
+  #toClient(arrive: () => void): void {
+    this.#host.time.after(wayMs, () => {
       if (!this.#hasLeft) arrive();
     });
   }

@@ -30,7 +30,7 @@ export type RpcAnswer = { readonly initial: Readonly<Record<string, string>> } &
     }
 );
 
-export interface RpcHost extends Omit<ExchangeHost, 'verdict' | 'loop'> {
+export interface RpcHost extends Omit<ExchangeHost, 'faults' | 'loop'> {
   verdict(rpc: string): ApiServerVerdict | undefined;
 }
 

@@ -121,12 +121,12 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
     const secret = polynomial('a');
     supply(secret, 1, 1);
     exchange(2, 3);
-    cluster.crashCoordinator();
+    cluster.crash('coordinator');
     for (const id of [1, 2, 3]) {
-      cluster.crashNode(id);
-      cluster.startNode(id);
+      cluster.crash(`node/${id}`);
+      cluster.start(`node/${id}`);
     }
-    cluster.startCoordinator();
+    cluster.start('coordinator');
     expect(codeOf(supply(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
     expect(codeOf(supply(secret, 1, 2))).toBe('SHARE_VERIFIED');
     expect(codeOf(exchange(0, 0))).toBe('SHARE_VERIFIED');
@@ -207,7 +207,7 @@ test('the key’s record and its events list the dealers that a client supplied'
 
 test('a client-supplied share for an unreachable node leaves the session as it was', () => {
   const { cluster, polynomial, supply, stored } = session('secp256k1', 'away');
-  cluster.crashNode(2);
+  cluster.crash('node/2');
   const away = supply(polynomial('a'), 1, 2);
   expect([codeOf(away), away.checkpoint!.state, stored().epoch]).toEqual([
     'NODES_UNAVAILABLE',
@@ -241,8 +241,8 @@ describe('the ordered pairs of two different nodes complete a key', () => {
     const { cluster, polynomial, exchange, supply } = session('secp256k1', 'lost shares');
     const secret = polynomial('a');
     supply(secret, 1, 2);
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     const last = supply(secret, 1, 3);
     expect(last.receipt!.message).toBe(
       '2 of 6 pairs have verified, missing 1>1, 2>1, 2>3, 3>1, 3>2; the client supplies dealer 1',

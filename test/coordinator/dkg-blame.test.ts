@@ -359,8 +359,8 @@ test('blames no honest node when a dealer dealt twice to two coordinators', () =
   expect(
     fixture.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
   ).toBe(true);
-  fixture.cluster.crashCoordinator();
-  fixture.cluster.startCoordinator();
+  fixture.cluster.crash('coordinator');
+  fixture.cluster.start('coordinator');
   second = true;
   const failed = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
   expect(failed.receipt!.state).toBe(ReceiptState.BACKEND_FAILED);
@@ -375,8 +375,8 @@ test('blames no node when one lost its store, and the next attempt works', () =>
     fixture.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
   ).toBe(true);
   fixture.cluster.nodeStore(2).writeNow({ puts: [], deletes: [`dkg/${tenant}/s`] });
-  fixture.cluster.crashNode(2);
-  fixture.cluster.startNode(2);
+  fixture.cluster.crash('node/2');
+  fixture.cluster.start('node/2');
   const failed = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
   expect(codeOf(failed)).toBe('NODE_REFUSED');
   expect(fixture.stalledBy).toEqual([2]);

@@ -94,20 +94,20 @@ describe('a node that died before it confirmed', () => {
       onFrame: (frame) => {
         if (died || frame.to !== `node/3/dkg/${tenant}/k` || frame.message.body.case !== 'dkgConfirm') return true;
         died = true;
-        cluster.crashNode(3);
+        cluster.crash('node/3');
         return false;
       },
     });
     cluster.initiateDkg({ sessionId: 'k', threshold, totalNodes: 5, derivation: { curve: 'ed25519' } }).result();
     expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
     expect(cluster.nodeStore(3).loadNow(`key/${tenant}/k`)).toBeUndefined();
-    cluster.startNode(3);
+    cluster.start('node/3');
     return cluster;
   }
 
   test('gets its key when a signature first needs it', () => {
     const cluster = world(3);
-    for (const id of [1, 2]) cluster.crashNode(id);
+    for (const id of [1, 2]) cluster.crash(`node/${id}`);
     const { signingSessionId } = begin(cluster, 'first');
     const signed = cluster.submitSignatureShare({ signingSessionId }).result();
     expect(cluster.nodeStore(3).loadNow(`key/${tenant}/k`)).toBeDefined();
@@ -146,8 +146,8 @@ test('a resume needs no result again from a node that has signed it: the session
   // Nodes 3 to 5 fall silent when all have signed the result: too few confirm.
   const failed = cluster.exchangeDkgShares({ sessionId: 'k' }).result();
   expect(codeOf(failed)).toBe('NODES_UNAVAILABLE');
-  cluster.crashCoordinator();
-  cluster.startCoordinator();
+  cluster.crash('coordinator');
+  cluster.start('coordinator');
   for (const id of [4, 5]) silent.delete(id);
   cluster.resumeSession({ sessionId: 'k', resumeToken: tokenOf(failed) }).result();
   const made = cluster.exchangeDkgShares({ sessionId: 'k' }).result();

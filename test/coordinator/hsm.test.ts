@@ -80,8 +80,8 @@ test('the node’s process dies while its token signs: the session continues whe
   const cluster = world();
   const { signingSessionId } = begin(cluster, 't', { walletId: keyId });
   const call = cluster.submitSignatureShare({ signingSessionId });
-  cluster.crashNode(1);
-  cluster.startNode(1);
+  cluster.crash('node/1');
+  cluster.start('node/1');
   expect(call.result().isComplete).toBe(true);
 });
 

@@ -71,8 +71,8 @@ describe('a signature', () => {
     const { signingSessionId: id } = begin(cluster, 'restarted');
     cluster.submitSignatureShare({ signingSessionId: id, nodeId: 2 }).result();
     const before = inspect(id);
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     expect(inspect(id)).toEqual(before);
     expect(before.submitted).toEqual([2]);
   });
@@ -171,8 +171,8 @@ describe('a key', () => {
     const failed = world.exchangeDkgShares({ sessionId: 'k' }).result();
     expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
     expect(inspect('k', world)).toMatchObject({ state: ReceiptState.BACKEND_FAILED, culprits: [3], attempt: 2 });
-    world.crashCoordinator();
-    world.startCoordinator();
+    world.crash('coordinator');
+    world.start('coordinator');
     expect(inspect('k', world)).toMatchObject({ culprits: [3], reasonCode: 'DEALER_MISBEHAVED' });
     lies = false;
     const { resumeToken } = inspect('k', world);

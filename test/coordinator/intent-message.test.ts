@@ -61,10 +61,10 @@ test('a session that failed half-way continues with the nodes that signed in it,
   const cluster = world(2, 3);
   const { signingSessionId } = begin(cluster, 'pay');
   expect(codeOf(cluster.submitSignatureShare({ signingSessionId, nodeId: 1 }).result())).toBe('SHARE_ACCEPTED');
-  for (const id of [2, 3]) cluster.crashNode(id);
+  for (const id of [2, 3]) cluster.crash(`node/${id}`);
   const failed = sign(cluster, signingSessionId);
   expect(codeOf(failed)).toBe('QUORUM_UNAVAILABLE');
-  for (const id of [2, 3]) cluster.startNode(id);
+  for (const id of [2, 3]) cluster.start(`node/${id}`);
   const again = begin(cluster, 'pay');
   expect(sign(cluster, again.signingSessionId).isComplete).toBe(true);
 });
@@ -73,9 +73,9 @@ test('a step for a node that signed something else for the intent is told so, an
   const cluster = world(2, 3);
   const { signingSessionId } = begin(cluster, 'pay');
   cluster.submitSignatureShare({ signingSessionId, nodeId: 1 }).result();
-  for (const id of [2, 3]) cluster.crashNode(id);
+  for (const id of [2, 3]) cluster.crash(`node/${id}`);
   const failed = sign(cluster, signingSessionId);
-  for (const id of [2, 3]) cluster.startNode(id);
+  for (const id of [2, 3]) cluster.start(`node/${id}`);
   expect(tokenOf(failed)).not.toBe('');
   // The contract lets a new session take the place of one that failed, with another message, too.
   const changed = begin(cluster, 'pay', { messageHash: otherDigest }).signingSessionId;

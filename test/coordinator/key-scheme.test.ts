@@ -238,8 +238,8 @@ describe('nodes do not believe the coordinator', () => {
       keystoreType: MPC_FROST,
     });
     expect(() => lost.result()).toThrow('call failed');
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     expect(keyOf(cluster).scheme).toBe('frost_bip340');
     expect(codeOf(initiate(cluster, 'mock', MOCK_THRESHOLD))).toBe('KEYSTORE_MISMATCH');
     const again = initiate(cluster, 'lost', MPC_FROST);

@@ -262,10 +262,10 @@ describe.each(keystores)('$name', (keystore) => {
   test('without a quorum the session pauses, and a resume completes it', () => {
     const cluster = world(keystore, { config: { nodesWaitMs: 500, partialTimeoutMs: 200 } });
     const session = start(cluster, 't');
-    for (const id of [1, 2]) cluster.crashNode(id);
+    for (const id of [1, 2]) cluster.crash(`node/${id}`);
     const failed = submit(cluster, session);
     expect([codeOf(failed), failed.receipt!.state]).toEqual(['QUORUM_UNAVAILABLE', ReceiptState.BACKEND_FAILED]);
-    for (const id of [1, 2]) cluster.startNode(id);
+    for (const id of [1, 2]) cluster.start(`node/${id}`);
     cluster.resumeSession({ sessionId: session, resumeToken: tokenOf(failed) }).result();
     expect(keystore.verifies(cluster, digest, submit(cluster, session).fullSignature)).toBe(true);
   });
@@ -286,8 +286,8 @@ describe.each(keystores)('$name', (keystore) => {
       const cluster = world(keystore);
       const session = start(cluster, 't');
       expect(codeOf(submit(cluster, session, { nodeId: 3 }))).toBe('SHARE_ACCEPTED');
-      cluster.crashCoordinator();
-      cluster.startCoordinator();
+      cluster.crash('coordinator');
+      cluster.start('coordinator');
       const done = submit(cluster, session);
       expect(keystore.verifies(cluster, digest, done.fullSignature)).toBe(true);
     },

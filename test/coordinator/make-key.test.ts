@@ -54,11 +54,11 @@ test('a key that was begun otherwise is gone on with', () => {
 
 test('without its nodes there is no key; the next call resumes the session', () => {
   const cluster = clusterOf();
-  cluster.crashNode(2);
+  cluster.crash('node/2');
   const failed = make(cluster).result();
   expect([codeOf(failed), failed.receipt!.state]).toEqual(['NODES_UNAVAILABLE', ReceiptState.BACKEND_FAILED]);
   expect([failed.publicKey.length, failed.chainCode.length, failed.culprits]).toEqual([0, 0, []]);
-  cluster.startNode(2);
+  cluster.start('node/2');
   const made = make(cluster).result();
   expectMade(cluster, made);
   expect(made.receipt!.sessionId).toBe(failed.receipt!.sessionId);
@@ -98,10 +98,10 @@ describe('a crash anywhere', () => {
           frames += 1;
           if (frames !== at + 1) return true;
           crashed = true;
-          if (target === 'coordinator') cluster.crashCoordinator();
-          else cluster.crashNode(target);
+          if (target === 'coordinator') cluster.crash('coordinator');
+          else cluster.crash(`node/${target}`);
           cluster.time.after(50, () =>
-            target === 'coordinator' ? cluster.startCoordinator() : cluster.startNode(target),
+            target === 'coordinator' ? cluster.start('coordinator') : cluster.start(`node/${target}`),
           );
           return true;
         },

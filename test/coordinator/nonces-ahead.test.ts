@@ -95,8 +95,8 @@ test('frames about nonces that come twenty times leave signing as it was', () =>
     cluster.arm({ fault: 'duplicate', target: 'node/*', copies: 20, at: { point } });
   }
   for (const node of [1, 2, 3]) {
-    cluster.crashNode(node);
-    cluster.startNode(node);
+    cluster.crash(`node/${node}`);
+    cluster.start(`node/${node}`);
   }
   makeKey(cluster, 'k', 'ed25519');
   for (let count = 0; count < 5; count += 1) {

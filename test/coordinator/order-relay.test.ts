@@ -141,8 +141,8 @@ describe('a session that needs a witness', () => {
       expect(codeOf(cluster.resumeSession(resume).result())).toBe('SESSION_RESUMED');
     }
     // The order outlives the coordinator.
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     expect(gather(cluster, sessionId).isComplete).toBe(true);
   });
 

@@ -39,7 +39,7 @@ const refusal = (code: string) =>
 describe.each(['secp256k1', 'ed25519'])('on %s', (curve) => {
   test('a node that is unreachable when the round begins is left out, and the key signs with any two of the others', () => {
     const { cluster, open, round, stored } = world(`left out ${curve}`);
-    cluster.crashNode(2);
+    cluster.crash('node/2');
     expect(open(curve).receipt!.message).toContain('nodes 1 to 3 take part; others may take the place');
     const made = round();
     expect(codeOf(made)).toBe('DKG_COMPLETED');
@@ -48,7 +48,7 @@ describe.each(['secp256k1', 'ed25519'])('on %s', (curve) => {
     expect(cluster.storedKey(tenant, 'k')).toMatchObject({ totalNodes: 3, participants: [1, 3, 4] });
     expect(cluster.eventLog(tenant).at(-1)!.object).toMatchObject({ participants: [1, 3, 4], culprits: [] });
     expect(cluster.nodeStore(2).loadNow(`key/${tenant}/k`)).toBeUndefined();
-    cluster.startNode(2);
+    cluster.start('node/2');
 
     const publicKey = groupKey(cluster, 'k');
     const verifies = (signature: Uint8Array) =>
@@ -77,7 +77,7 @@ describe.each(['secp256k1', 'ed25519'])('on %s', (curve) => {
 
 test('a FROST signature of a key that lacks node 1', () => {
   const { cluster, open, round } = world('frost');
-  cluster.crashNode(1);
+  cluster.crash('node/1');
   open();
   expect(round().receipt!.message).toContain('held by nodes 2, 3, 4');
   const { signingSessionId } = begin(cluster, 't', { keystoreType: KeystoreType.MPC_FROST });
@@ -148,7 +148,7 @@ test('a dealer that cheated is named, and does not come back while others can ta
   expect(blamed(cluster)).toEqual([1]);
   expect(stored().participants).toEqual([2, 3, 4]);
   resume(failed);
-  cluster.crashNode(4);
+  cluster.crash('node/4');
   expect(round().receipt!.message).toContain('held by nodes 2, 3, 5');
 });
 
@@ -157,8 +157,8 @@ test('the nodes of an attempt survive a restart of the coordinator', () => {
   open();
   const failed = round();
   resume(failed);
-  cluster.crashCoordinator();
-  cluster.startCoordinator();
+  cluster.crash('coordinator');
+  cluster.start('coordinator');
   state.honest = true;
   expect(round().receipt!.message).toContain('held by nodes 1, 3, 4');
 });
@@ -166,7 +166,7 @@ test('the nodes of an attempt survive a restart of the coordinator', () => {
 describe('no node is replaced', () => {
   test('when a call names nodes: it fails alone, and ids outside the session are refused', () => {
     const { cluster, open, round, stored } = world('named');
-    cluster.crashNode(2);
+    cluster.crash('node/2');
     open();
     const named = round({ senderNodeId: 1, recipientNodeId: 2 });
     expect([codeOf(named), named.checkpoint!.state]).toEqual(['NODES_UNAVAILABLE', ReceiptState.ACCEPTED]);
@@ -186,14 +186,14 @@ describe('no node is replaced', () => {
 
   test('when the key is of all nodes of the cluster', () => {
     const { cluster, open, round } = world('all');
-    cluster.crashNode(2);
+    cluster.crash('node/2');
     open('secp256k1', 5);
     expect(codeOf(round())).toBe('NODES_UNAVAILABLE');
   });
 
   test('when no others are ready', () => {
     const { cluster, open, round, stored } = world('none ready');
-    for (const id of [2, 4, 5]) cluster.crashNode(id);
+    for (const id of [2, 4, 5]) cluster.crash(`node/${id}`);
     open();
     const failed = round();
     expect(codeOf(failed)).toBe('NODES_UNAVAILABLE');

@@ -121,8 +121,8 @@ describe.each(schemes)('%s', (_, curve, more) => {
   test('a crash of the coordinator begins another attempt, in which it is seen anew', () => {
     const id = session(curve, more);
     const seen = preview(id, 2);
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     const again = preview(id, 2);
     expect(again.partial).toHaveLength(32);
     expect(again.noncePoint).not.toEqual(seen.noncePoint);
@@ -136,9 +136,9 @@ describe.each(schemes)('%s', (_, curve, more) => {
   test('a crash of the node after it was seen costs nothing: what it gave is kept', () => {
     const id = session(curve, more);
     const seen = preview(id, 2);
-    cluster.crashNode(2);
+    cluster.crash('node/2');
     expect(preview(id, 2)).toEqual(seen);
-    cluster.startNode(2);
+    cluster.start('node/2');
     expect(codeOf(submit(id, 2, { partialSignature: seen.partial }))).toBe('SHARE_ACCEPTED');
     expect(submit(id).isComplete).toBe(true);
   });
@@ -197,7 +197,7 @@ function lies(liar: number): NonNullable<SimOptions['onFrame']> {
 describe('there is none', () => {
   test('of a node that is away', () => {
     const id = session('secp256k1', {});
-    cluster.crashNode(4);
+    cluster.crash('node/4');
     expect(preview(id, 4)).toMatchObject({
       reasonCode: 'NODES_UNAVAILABLE',
       message: expect.stringMatching(/^node 4 (is away|does not answer)$/),
@@ -207,9 +207,9 @@ describe('there is none', () => {
   test('without a quorum', () => {
     const id = session('ed25519', {});
     preview(id, 1);
-    cluster.crashCoordinator();
-    for (const nodeId of [2, 3, 4]) cluster.crashNode(nodeId);
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    for (const nodeId of [2, 3, 4]) cluster.crash(`node/${nodeId}`);
+    cluster.start('coordinator');
     expect(preview(id, 1).reasonCode).toBe('NODES_UNAVAILABLE');
     expect(cluster.storedSession(tenant, id)).toMatchObject({ state: ReceiptState.ACCEPTED, epoch: 1 });
   });

@@ -198,13 +198,13 @@ class World {
         return;
       }
       case 'crashNode':
-        if (!cluster.isNodeUp(one.node)) return;
-        cluster.crashNode(one.node);
-        cluster.time.after(5000, () => cluster.startNode(one.node));
+        if (cluster.stateOf(`node/${one.node}`) === 'down') return;
+        cluster.crash(`node/${one.node}`);
+        cluster.time.after(5000, () => cluster.start(`node/${one.node}`));
         return;
       case 'crashCoordinator':
-        cluster.crashCoordinator();
-        cluster.startCoordinator();
+        cluster.crash('coordinator');
+        cluster.start('coordinator');
         return;
       case 'sweep':
         cluster.sweep();

@@ -18,8 +18,8 @@ function signingIn(cluster: SimCluster, sessionId: string) {
 }
 
 function restart(cluster: SimCluster): void {
-  cluster.crashCoordinator();
-  cluster.startCoordinator();
+  cluster.crash('coordinator');
+  cluster.start('coordinator');
 }
 
 test('a completed signature of 64 KiB keeps a digest of its message, and gives its signature after a restart', () => {

@@ -107,10 +107,10 @@ describe('Safe’s own contract', () => {
   });
 
   test.each([1, 2, 3, 4])('takes the owners in any choice of nodes (without node %s)', async (absent) => {
-    cluster.crashNode(absent);
+    cluster.crash(`node/${absent}`);
     const hash = await hashOf(10 + absent);
     const signature = signed(`without ${absent}`, hash);
-    cluster.startNode(absent);
+    cluster.start(`node/${absent}`);
     expect(await check(hash, signature)).toBe('done');
   });
 

@@ -266,10 +266,10 @@ describe('the event of a session', () => {
   test('tells of a session that found no quorum, was resumed, and completed', () => {
     const cluster = world();
     const { signingSessionId } = begin(cluster, 't');
-    for (const id of [2, 3]) cluster.crashNode(id);
+    for (const id of [2, 3]) cluster.crash(`node/${id}`);
     const failed = cluster.submitSignatureShare({ signingSessionId }).result();
     expect(codeOf(failed)).toBe('QUORUM_UNAVAILABLE');
-    for (const id of [2, 3]) cluster.startNode(id);
+    for (const id of [2, 3]) cluster.start(`node/${id}`);
     cluster.resumeSession({ sessionId: signingSessionId, resumeToken: tokenOf(failed) }).result();
     expect(cluster.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
     expect(told(cluster, signingSessionId)).toEqual([
@@ -284,10 +284,10 @@ describe('the event of a session', () => {
     const cluster = world();
     const sessionId = 'paused';
     cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 3 }).result();
-    cluster.crashNode(3);
+    cluster.crash('node/3');
     const failed = cluster.exchangeDkgShares({ sessionId }).result();
     expect(codeOf(failed)).toBe('NODES_UNAVAILABLE');
-    cluster.startNode(3);
+    cluster.start('node/3');
     cluster.resumeSession({ sessionId, resumeToken: tokenOf(failed) }).result();
     expect(codeOf(cluster.exchangeDkgShares({ sessionId }).result())).toBe('DKG_COMPLETED');
     expect(told(cluster, sessionId)).toEqual([
@@ -406,9 +406,9 @@ describe('a session that receives no more calls', () => {
   test('expires also when the coordinator was away at its end, and has left memory', () => {
     const cluster = world({ config: { lifetimes } });
     const open = Array.from({ length: 40 }, (_, index) => begin(cluster, `t${index}`).signingSessionId);
-    cluster.crashCoordinator();
+    cluster.crash('coordinator');
     cluster.time.advance(lifetimes.signingMs);
-    cluster.startCoordinator();
+    cluster.start('coordinator');
     sweepAfter(cluster, 0);
     for (const id of open)
       expect(told(cluster, id)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
@@ -421,8 +421,8 @@ describe('a session that receives no more calls', () => {
       cluster.time.advance(lifetimes.signingMs);
       cluster.sweep();
       cluster.time.advance(afterMs);
-      cluster.crashCoordinator();
-      cluster.startCoordinator();
+      cluster.crash('coordinator');
+      cluster.start('coordinator');
       sweepAfter(cluster, 1_000);
       expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
     }

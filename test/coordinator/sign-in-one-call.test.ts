@@ -98,10 +98,10 @@ test('a client is refused', () => {
 
 test('without a quorum the session is given up, and a later call signs in a new one', () => {
   const world = new World();
-  world.cluster.crashNode(1);
+  world.cluster.crash('node/1');
   const answer = world.sign();
   expect([codeOf(answer), answer.signature.length]).toEqual(['QUORUM_UNAVAILABLE', 0]);
-  world.cluster.startNode(1);
+  world.cluster.start('node/1');
   world.expectSigned(world.sign());
 });
 
@@ -121,10 +121,10 @@ describe('a crash anywhere', () => {
           if (frames !== at + 1) return true;
           crashed = true;
           const { cluster } = world;
-          if (target === 'coordinator') cluster.crashCoordinator();
-          else cluster.crashNode(target);
+          if (target === 'coordinator') cluster.crash('coordinator');
+          else cluster.crash(`node/${target}`);
           cluster.time.after(50, () =>
-            target === 'coordinator' ? cluster.startCoordinator() : cluster.startNode(target),
+            target === 'coordinator' ? cluster.start('coordinator') : cluster.start(`node/${target}`),
           );
           return true;
         },

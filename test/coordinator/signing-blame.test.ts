@@ -165,19 +165,19 @@ describe.each([
       lost += 1;
       return false;
     });
-    for (const id of [1, 2]) cluster.crashNode(id);
+    for (const id of [1, 2]) cluster.crash(`node/${id}`);
     expect(cluster.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
     expect(culprits()).toEqual([]);
   });
 
   test('takes back a node that was silent because it restarted', () => {
     const { cluster, signingSessionId, culprits } = ceremony('restarted', () => true);
-    for (const id of [1, 2]) cluster.crashNode(id);
-    cluster.crashNode(3);
+    for (const id of [1, 2]) cluster.crash(`node/${id}`);
+    cluster.crash('node/3');
     const call = cluster.submitSignatureShare({ signingSessionId });
     cluster.time.advance(5000);
     expect(call.isDone).toBe(false);
-    cluster.startNode(3);
+    cluster.start('node/3');
     expect(call.result().isComplete).toBe(true);
     expect(culprits()).toEqual([]);
   });
@@ -185,8 +185,8 @@ describe.each([
   test('continues with a node that restarted, unseen, and forgot its nonces', () => {
     const { cluster, signingSessionId } = ceremony('forgot', () => true);
     for (const id of [1, 2, 3, 4, 5]) {
-      cluster.crashNode(id);
-      cluster.startNode(id);
+      cluster.crash(`node/${id}`);
+      cluster.start(`node/${id}`);
     }
     expect(cluster.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
   });
@@ -229,8 +229,8 @@ describe.each([
     });
     expect(cluster.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
     const again = begin(cluster, 'again', { keystoreType });
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     expect(cluster.submitSignatureShare({ signingSessionId: again.signingSessionId }).result().isComplete).toBe(true);
     expect(replays).toBeGreaterThan(0);
     expect(culprits()).toEqual([]);

@@ -33,7 +33,7 @@ describe('a mock directive', () => {
     [FORCE_BACKEND_FAILED, 'MOCK_FORCED_BACKEND_FAILED', ReceiptState.BACKEND_FAILED],
   ])('%s gives its state with no key, no node and empty fields', (mockDirective, code, state) => {
     const bare = new SimCluster({ seed: 'bare', nodes: 2 });
-    for (const id of [1, 2]) bare.crashNode(id);
+    for (const id of [1, 2]) bare.crash(`node/${id}`);
     const answer = bare
       .initiateSigning({ mockDirective, approvalMode: 9 as ApprovalMode, keystoreType: 77 as KeystoreType })
       .result();
@@ -282,7 +282,7 @@ describe('a lifetime', () => {
     makeKey(alone, 'k', 'secp256k1', 2, 2);
     const { signingSessionId } = begin(alone, 't');
     alone.initiateDkg({ sessionId: 'd', threshold: 2, totalNodes: 2 }).result();
-    alone.crashNode(1);
+    alone.crash('node/1');
     const calls = [
       alone.submitSignatureShare({ signingSessionId }),
       alone.submitSignatureShare({ signingSessionId, nodeId: 1 }),

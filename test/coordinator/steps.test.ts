@@ -86,8 +86,8 @@ describe('mock ECDSA', () => {
     const step = givenTo(cluster, signingSessionId);
     step(1);
     step(2, { partialSignature: ownPartial(cluster, 2, requests.get(1)!) });
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     expect(codeOf(step(1))).toBe('DUPLICATE_SHARE');
     const third = step(3).receipt!;
     expect(third.message).toContain('2 of 3');
@@ -113,7 +113,7 @@ describe('mock ECDSA', () => {
     const { cluster } = watched('step away');
     makeKey(cluster, 'k', 'secp256k1', 3, 5);
     const { signingSessionId } = begin(cluster, 't');
-    cluster.crashNode(4);
+    cluster.crash('node/4');
     const away = givenTo(cluster, signingSessionId)(4);
     expect([codeOf(away), away.checkpoint!.state, away.checkpoint!.epoch]).toEqual([
       'NODES_UNAVAILABLE',

@@ -101,7 +101,7 @@ describe.each([
     silent.on = true;
     for (let count = 0; count < 4; count += 1) finish(open(`before${count}`));
     silent.on = false;
-    for (const id of [4, 5]) world.crashNode(id);
+    for (const id of [4, 5]) world.crash(`node/${id}`);
     expect(finish(open('needs all three'))).toBeLessThan(partialTimeoutMs);
   });
 

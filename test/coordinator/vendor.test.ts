@@ -223,9 +223,9 @@ describe('a later session of the intent', () => {
   function paused(cluster: SimCluster): string {
     const first = open(cluster);
     submit(cluster, first);
-    cluster.crashNode(1);
+    cluster.crash('node/1');
     expect(codeOf(submit(cluster, first))).toBe('QUORUM_UNAVAILABLE');
-    cluster.startNode(1);
+    cluster.start('node/1');
     return first;
   }
 

@@ -219,10 +219,10 @@ describe('a closed key', () => {
 
   test('names the nodes that have not deleted it; repeated when they are back, it is gone everywhere', () => {
     const cluster = world();
-    cluster.crashNode(2);
+    cluster.crash('node/2');
     expect(closeKey(cluster).pendingNodes).toEqual([2]);
     expect([1, 2, 3].map((id) => heldBy(cluster, id)[0])).toEqual([false, true, false]);
-    cluster.startNode(2);
+    cluster.start('node/2');
     cluster.time.advance(2_000);
     expect(closeKey(cluster).pendingNodes).toEqual([]);
     expect(heldBy(cluster, 2)).toEqual([false, false]);
@@ -306,8 +306,8 @@ describe('a closed key', () => {
       const open = [client(cluster, 'a'), client(cluster, 'b')];
       cluster.closeKey({ keyId: wallet }, tenant, service);
       pass(cluster, afterMs);
-      cluster.crashCoordinator();
-      cluster.startCoordinator();
+      cluster.crash('coordinator');
+      cluster.start('coordinator');
       closeKey(cluster);
       for (const { signingSessionId } of open) {
         expect(cluster.storedSession(tenant, signingSessionId)?.state).toBe(ReceiptState.REVOKED);

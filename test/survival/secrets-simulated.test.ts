@@ -113,11 +113,11 @@ test('no nonce, share or seed is in an event or an answer, and none in a frame b
       const { signingSessionId } = begun;
       // A step, a crash of its node, and the rest: attempts that are given up, nonces that are void.
       cluster.submitSignatureShare({ signingSessionId, nodeId: step }).result();
-      cluster.crashNode(step);
+      cluster.crash(`node/${step}`);
       const signed = cluster.submitSignatureShare({ signingSessionId }).result();
       expect(signed.isComplete).toBe(true);
       answers.push(JSON.stringify(toJson(SignatureShareResponseSchema, signed)));
-      cluster.startNode(step);
+      cluster.start(`node/${step}`);
     }
   }
 

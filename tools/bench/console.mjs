@@ -114,7 +114,9 @@ async function openPage() {
   const page = await browser.newPage({ viewport: { width: 1360, height: 900 } });
   await page.addInitScript(`sessionStorage.setItem('signmesh-token', ${JSON.stringify(token)}); (${watch})();`);
   await page.goto(`${url}/#/${panel}`);
-  await page.waitForSelector('.connection.live');
+  await page.waitForSelector('.connection.live', { timeout: 60_000 }).catch(async () => {
+    throw new Error(`the page does not connect; it says: ${await page.locator('body').textContent()}`);
+  });
   const devtools = await page.context().newCDPSession(page);
   const heapMb = async () => {
     await devtools.send('HeapProfiler.collectGarbage');

@@ -10,7 +10,7 @@ import { type DiagramView, makeDiagram } from '../../report/html/browser/diagram
 import type { Browser, Canvas, Ui } from '../../report/html/browser/dom.ts';
 import { type LiveModel, makeLiveModel } from '../../report/html/browser/live-model.ts';
 import { makePanels } from '../../report/html/browser/panels.ts';
-import { makeLoaded } from './loaded.ts';
+import { makePageRead } from './page-read.ts';
 import type { SessionEvents } from './session-events.ts';
 import type { SeenEvent } from './store.ts';
 
@@ -112,7 +112,7 @@ export function openSession(id: string, ports: OpenPorts): OpenSession {
         ports.changed();
       },
     );
-  const read = makeLoaded(ports.read, ports.changed);
+  const read = makePageRead(ports.read, ports.changed);
   const { refresh } = read;
   void refresh();
   const unmount = () => {

@@ -5,7 +5,7 @@ import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
-import { type Loaded, makeLoaded } from './loaded.ts';
+import { makePageRead, type PageRead } from './page-read.ts';
 import { button, h, type Node, table } from './ui.ts';
 import { bytesInWords, durationInWords, offsetInWords } from './words.ts';
 
@@ -22,7 +22,7 @@ const steps: readonly (readonly [words: string, seconds: number])[] = [
   ['+1 day', 86_400],
 ];
 
-let state: Loaded<TimeState> | undefined;
+let state: PageRead<TimeState> | undefined;
 /** What the state was read of: the recording, and the clocks of the processes. */
 let readOf = '';
 let seconds = '900';
@@ -81,7 +81,7 @@ export const reset: ConsoleAction = {
 
 export function timePanel(context: ConsoleContext): Node {
   const { store, client, page, changed } = context;
-  state ??= makeLoaded(async () => {
+  state ??= makePageRead(async () => {
     const readMs = page.performance.now();
     const [clock, snapshots] = await Promise.all([client.sandbox.clock(), client.sandbox.snapshots().toArray(1_000)]);
     return { clock, snapshots, readMs };
@@ -99,7 +99,7 @@ export function timePanel(context: ConsoleContext): Node {
   );
 }
 
-function clockCard(context: ConsoleContext, { value, problem }: Loaded<TimeState>): Node {
+function clockCard(context: ConsoleContext, { value, problem }: PageRead<TimeState>): Node {
   const { page, changed } = context;
   const now = value && new Date(Date.parse(value.clock.now) + page.performance.now() - value.readMs).toISOString();
   const step = act(context);
@@ -134,7 +134,7 @@ function clockCard(context: ConsoleContext, { value, problem }: Loaded<TimeState
   );
 }
 
-function snapshotCard(context: ConsoleContext, { value, problem }: Loaded<TimeState>): Node {
+function snapshotCard(context: ConsoleContext, { value, problem }: PageRead<TimeState>): Node {
   const { changed } = context;
   const step = act(context);
   const snapshots = value?.snapshots ?? [];

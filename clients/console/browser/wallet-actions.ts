@@ -15,7 +15,7 @@ export const networkNames = {
   'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': 'Solana (devnet)',
 } as const;
 
-export type Network = keyof typeof networkNames;
+export type WalletNetwork = keyof typeof networkNames;
 
 /** A wallet whose key the cluster makes, over a connection to the cluster: the tenant's first one, or a new one. */
 export function newWallet(

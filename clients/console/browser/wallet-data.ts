@@ -5,7 +5,7 @@
 import type { ComplianceReport, Event, Intent, PolicyDecision, RiskScore, Wallet } from '../../client/generated-api.ts';
 import { ApiError, type Client } from '../../client/index.ts';
 import type { ConsoleBrowser } from './dom.ts';
-import { type Loaded, makeLoaded } from './loaded.ts';
+import { makePageRead, type PageRead } from './page-read.ts';
 
 /** What decided about an intent; each is undefined where this token may not read it, or the service has none. */
 export interface IntentGrounds {
@@ -15,12 +15,12 @@ export interface IntentGrounds {
 }
 
 export interface WalletData {
-  readonly wallets: Loaded<readonly Wallet[]>;
+  readonly wallets: PageRead<readonly Wallet[]>;
   /** The newest first. */
   readonly intents: readonly Intent[];
   readonly isLoaded: boolean;
   readonly problem: string;
-  grounds(intent: Intent): Loaded<IntentGrounds>;
+  grounds(intent: Intent): PageRead<IntentGrounds>;
   /** An intent that a call has given. */
   see(intent: Intent): void;
   stop(): void;
@@ -40,12 +40,12 @@ export function followWallets(
 ): WalletData {
   const scope = new AbortController();
   const known = new Map<string, Intent>();
-  const grounds = new Map<string, Loaded<IntentGrounds>>();
+  const grounds = new Map<string, PageRead<IntentGrounds>>();
   let sorted: readonly Intent[] | undefined;
   let isLoaded = false;
   let problem = '';
   let isDue = false;
-  const wallets = makeLoaded(() => client.wallets.list({ limit: 100 }).toArray(walletsMax), changed);
+  const wallets = makePageRead(() => client.wallets.list({ limit: 100 }).toArray(walletsMax), changed);
   const see = (intent: Intent) => {
     const before = known.get(intent.id);
     if (before !== undefined && before.version > intent.version) return;
@@ -114,7 +114,7 @@ export function followWallets(
     grounds: (intent) => {
       const found = grounds.get(intent.id);
       if (found !== undefined) return found;
-      const made = makeLoaded(() => readGrounds(client, intent), changed);
+      const made = makePageRead(() => readGrounds(client, intent), changed);
       grounds.set(intent.id, made);
       void made.refresh();
       return made;

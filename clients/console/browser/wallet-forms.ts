@@ -5,7 +5,7 @@ import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import { button, h, type Node } from './ui.ts';
-import { type Network, networkNames, newWallet, transfer } from './wallet-actions.ts';
+import { networkNames, newWallet, transfer, type WalletNetwork } from './wallet-actions.ts';
 import type { WalletData } from './wallet-data.ts';
 
 /** Texts of the forms. */
@@ -24,13 +24,13 @@ const tries: readonly (readonly [words: string, amount: string, address?: string
   ['One that fails on the chain', '0.00441'],
   ['One to a sanctioned address', '0.1', '0x000000000000000000000000000000000000dEaD'],
 ];
-const receivers: Partial<Record<Network, string>> = {
+const receivers: Partial<Record<WalletNetwork, string>> = {
   'eip155:11155111': '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
 };
 
 export function newWalletCard(context: ConsoleContext, isFirst: boolean): Node {
   const { go } = context;
-  const network = textOfField('network') as Network;
+  const network = textOfField('network') as WalletNetwork;
   const approval = textOfField('approval') as 'unspecified' | 'human_required';
   const wanted = { name: textOfField('name'), network, ...(approval !== 'unspecified' && { approval_mode: approval }) };
   const action = newWallet(wanted, (wallet) => go({ chosen: wallet.id }));

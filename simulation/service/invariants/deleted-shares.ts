@@ -5,7 +5,7 @@ import type { ToldEvent } from './documented-ledger.ts';
 /** A share that a node still has; undefined: none. */
 export function keptShare(world: CustodyWorld, tenant: string, events: readonly ToldEvent[]): string | undefined {
   for (const key of closedKeys(events)) {
-    for (const cluster of world.eachCluster) {
+    for (const cluster of world.clusters.each) {
       const [node] = cluster.holdersOf(tenant, key);
       if (node !== undefined) return `node ${node} has a share of ${key}`;
     }

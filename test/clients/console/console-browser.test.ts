@@ -383,13 +383,13 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
 
   test('with SIGNMESH_FAULTS=off: it says what is missing and why, and shows receipts all the same', async () => {
     const token = newToken('sandbox', systemRandom);
-    const sessions = new FakeSessions();
+    const [sessions, places] = [new FakeSessions(), new StreamPlaces()];
     sessions.put('tn_off', 'sig_known');
     const gateway = await restApp({
       ...{ consoleFiles, store: {} as TenantStore },
       routes: () =>
         sandboxRoutes({
-          ...{ version: '0.0.0-test', control: undefined, sessions, timers: systemTimers, places: new StreamPlaces() },
+          ...{ version: '0.0.0-test', control: undefined, sessions, timers: systemTimers, places },
           ownerOf: async () => new ServiceError('unavailable', 'not here'),
         }),
     });
@@ -405,6 +405,8 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       await page.evaluate(`location.hash = '#/ceremonies/sig_known'`);
       await page.getByText('it is accepted').waitFor();
     } finally {
+      // The page's stream has no end of its own.
+      places.stop();
       await gateway.stop();
     }
   });

@@ -121,7 +121,7 @@ describe('what is not there', () => {
   it('is said with its reason', async () => {
     const id = await begin('secp256k1');
     expect((await preview(id, 4)).body.error.details).toMatchObject([{ issue: 'node_not_participant' }]);
-    cluster.crashNode(3);
+    cluster.crash('node/3');
     expect((await preview(id, 3)).body.error).toMatchObject({ details: [{ issue: 'nodes_unavailable' }] });
     expect((await preview('sig_unknown', 1)).status).toBe(404);
     expect((await call('GET', '/v1/sandbox/sessions/nothing')).status).toBe(404);

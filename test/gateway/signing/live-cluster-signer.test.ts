@@ -72,13 +72,13 @@ describe('on a cluster', () => {
   });
 
   test('a key waits for its nodes: unavailable while one is away, made when it is back', async () => {
-    cluster.crashNode(2);
+    cluster.crash('node/2');
     for (let times = 0; times < 2; times += 1) {
       const error = await errorOf(signer.createKey(meta, wallet, 'secp256k1', 'n'));
       expect(error).toBeInstanceOf(ProviderUnavailable);
       expect(String(error)).toContain('NODES_UNAVAILABLE');
     }
-    cluster.startNode(2);
+    cluster.start('node/2');
     expect(await signer.createKey(meta, wallet, 'secp256k1', 'n')).toHaveLength(33);
   });
 
@@ -119,8 +119,8 @@ describe('on a cluster', () => {
   test('a coordinator that dies while it signs leaves a session that the next try continues with', async () => {
     await signer.createKey(meta, wallet, 'secp256k1', 'n');
     const sessionId = await begin('txi_1');
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     link.calls = [];
     expect(await signer.sign(meta, order('txi_1'))).toMatchObject({ sessionId });
     expect(link.calls).toEqual(['sign', 'submitSignatureShare']);
@@ -139,11 +139,11 @@ describe('on a cluster', () => {
 
   test('without a quorum it is unavailable, and signs with a new session when nodes are back', async () => {
     await signer.createKey(meta, wallet, 'secp256k1', 'n');
-    cluster.crashNode(1);
+    cluster.crash('node/1');
     const error = await errorOf(signer.sign(meta, order('txi_1')));
     expect(error).toBeInstanceOf(ProviderUnavailable);
     expect(String(error)).toContain('QUORUM_UNAVAILABLE');
-    cluster.startNode(1);
+    cluster.start('node/1');
     expect((await signer.sign(meta, order('txi_1'))).signature).toHaveLength(64);
   });
 

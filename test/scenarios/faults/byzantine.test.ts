@@ -169,8 +169,8 @@ describe.each(curves)('a DKG on %s', (curve) => {
     const { cluster } = fixture;
     cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
     cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result();
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     const failed = cluster.exchangeDkgShares({ sessionId: 's' }).result();
     expect(['TRANSCRIPT_MISMATCH', 'DEALER_MISBEHAVED']).toContain(codeOf(failed));
     expect(blamed(cluster).filter((one) => one !== 2)).toEqual([]);
@@ -248,8 +248,8 @@ describe.each([
       const fixture = new FaultFixture(`bad nonces ${how} ${name}`, 5, { nonceBatchFirst: 2 });
       const id = fixture.arm({ fault: 'bad_nonces', target: 'node/2', how });
       // What it deals next, when its link comes back, is bad.
-      fixture.cluster.crashNode(2);
-      fixture.cluster.startNode(2);
+      fixture.cluster.crash('node/2');
+      fixture.cluster.start('node/2');
       makeKey(fixture.cluster, 'k', curve, 3, 5);
       for (const intent of ['t1', 't2', 't3']) {
         const { signingSessionId } = begin(fixture.cluster, intent, { keystoreType });

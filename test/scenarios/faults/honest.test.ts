@@ -75,8 +75,8 @@ test('honest nodes are never named, and what is signed verifies', () => {
         let made = cluster.exchangeDkgShares({ sessionId }).result();
         for (let attempt = 1; codeOf(made) !== 'DKG_COMPLETED'; attempt += 1) {
           if (crashes && attempt === 1) {
-            cluster.crashCoordinator();
-            cluster.startCoordinator();
+            cluster.crash('coordinator');
+            cluster.start('coordinator');
           }
           if (attempt === 3) fixture.engine.clear(cluster.time.nowMs());
           // Whether a key comes of it at last is not asked here.

@@ -75,7 +75,7 @@ class Client {
   /** Repeats a call until it has an answer; a session that was reported is never lost. */
   #insist<T extends Answered>(call: () => SimCall<T>): T {
     for (let count = 0; count < 10; count += 1) {
-      this.cluster.time.runUntil(() => this.cluster.isCoordinatorUp);
+      this.cluster.time.runUntil(() => this.cluster.stateOf('coordinator') !== 'down');
       const asked = call();
       // A lost answer: the client's patience ends, and it asks again.
       if (!this.cluster.time.runUntil(() => asked.isDone)) continue;
@@ -95,12 +95,12 @@ class Client {
 /** Takes a process down, and up again a little later. */
 function crash(cluster: SimCluster, target: Target): void {
   if (target === 'coordinator') {
-    if (!cluster.isCoordinatorUp) return;
-    cluster.crashCoordinator();
-    cluster.time.after(20, () => cluster.startCoordinator());
-  } else if (cluster.isNodeUp(target)) {
-    cluster.crashNode(target);
-    cluster.time.after(20, () => cluster.startNode(target));
+    if (cluster.stateOf('coordinator') === 'down') return;
+    cluster.crash('coordinator');
+    cluster.time.after(20, () => cluster.start('coordinator'));
+  } else if (cluster.stateOf(`node/${target}`) !== 'down') {
+    cluster.crash(`node/${target}`);
+    cluster.time.after(20, () => cluster.start(`node/${target}`));
   }
 }
 

@@ -74,8 +74,8 @@ describe('a simulated cluster', () => {
     const cluster = new SimCluster({ seed: `left ${curve}` });
     makeKey(cluster, 'k', curve);
     const begun = cluster.initiateSigning({ transactionIntentId: 't', walletId: 'k', messageHash: digest }).result();
-    cluster.crashNode(1);
-    cluster.crashNode(2);
+    cluster.crash('node/1');
+    cluster.crash('node/2');
     const signed = cluster.submitSignatureShare({ signingSessionId: begun.signingSessionId }).result();
     expect(signed.receipt!.reasonCode).toBe('SIGNATURE_COMPLETED');
     expect(signed.receipt!.message).toContain('nodes 3, 4, 5');
@@ -87,12 +87,12 @@ describe('a simulated cluster', () => {
       const cluster = new SimCluster({ seed: `below ${curve}` });
       makeKey(cluster, 'k', curve);
       const begun = cluster.initiateSigning({ transactionIntentId: 't', walletId: 'k', messageHash: digest }).result();
-      for (const id of [1, 2, 3]) cluster.crashNode(id);
+      for (const id of [1, 2, 3]) cluster.crash(`node/${id}`);
       const signingSessionId = begun.signingSessionId;
       const failed = cluster.submitSignatureShare({ signingSessionId }).result();
       expect(failed.receipt!.reasonCode).toBe('QUORUM_UNAVAILABLE');
       expect(failed.receipt!.resumable).toBe(true);
-      cluster.startNode(1);
+      cluster.start('node/1');
       const { resumeToken } = failed.checkpoint!;
       const resumed = cluster.resumeSession({ sessionId: signingSessionId, resumeToken }).result();
       expect(resumed.state).toBe(ReceiptState.RESUMED);
@@ -107,17 +107,17 @@ describe('a simulated cluster', () => {
   test.each(['secp256k1', 'ed25519'])('loses no session when the coordinator crashes, on %s', (curve) => {
     const cluster = new SimCluster({ seed: `crash ${curve}` });
     cluster.initiateDkg({ sessionId: 'k', derivation: { curve } }).result();
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     expect(cluster.exchangeDkgShares({ sessionId: 'k' }).result().receipt!.reasonCode).toBe('DKG_COMPLETED');
     const begun = cluster.initiateSigning({ transactionIntentId: 't', walletId: 'k', messageHash: digest }).result();
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     const { signingSessionId } = begun;
     const signed = cluster.submitSignatureShare({ signingSessionId }).result();
     expect(signed.receipt!.reasonCode).toBe('SIGNATURE_COMPLETED');
-    cluster.crashCoordinator();
-    cluster.startCoordinator();
+    cluster.crash('coordinator');
+    cluster.start('coordinator');
     const again = cluster.submitSignatureShare({ signingSessionId }).result();
     expect(Buffer.from(again.fullSignature)).toEqual(Buffer.from(signed.fullSignature));
   });
@@ -163,12 +163,12 @@ describe('a simulated cluster', () => {
   test('names the nodes that a DKG waits for, and continues after a resume', () => {
     const cluster = new SimCluster({ seed: 'away' });
     const sessionId = 'k';
-    cluster.crashNode(4);
+    cluster.crash('node/4');
     cluster.initiateDkg({ sessionId }).result();
     const failed = cluster.exchangeDkgShares({ sessionId }).result();
     expect(failed.receipt!.reasonCode).toBe('NODES_UNAVAILABLE');
     expect(failed.errorMessage).toContain('node 4');
-    cluster.startNode(4);
+    cluster.start('node/4');
     const { resumeToken } = failed.checkpoint!;
     expect(cluster.resumeSession({ sessionId, resumeToken }).result().state).toBe(ReceiptState.RESUMED);
     expect(cluster.exchangeDkgShares({ sessionId }).result().receipt!.reasonCode).toBe('DKG_COMPLETED');

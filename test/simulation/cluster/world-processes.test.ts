@@ -27,7 +27,7 @@ describe('a node that stands still', () => {
     cluster.time.advance(5_999);
     expect(cluster.nodesReady()).toBe(3);
     cluster.time.advance(1);
-    expect([cluster.nodesReady(), cluster.isNodeUp(2), cluster.stateOf('node/2')]).toEqual([2, true, 'paused']);
+    expect([cluster.nodesReady(), cluster.stateOf('node/2')]).toEqual([2, 'paused']);
     expect(sign(cluster, 'meanwhile')).toBe('SIGNATURE_COMPLETED');
     cluster.resume('node/2');
     cluster.time.advance(200);
@@ -74,13 +74,13 @@ describe('a node that dies', () => {
 
   test('stays down until it is started, and is linked then', () => {
     const { cluster } = watched();
-    cluster.crashNode(3);
+    cluster.crash('node/3');
     cluster.time.advance(60_000);
-    expect([cluster.isNodeUp(3), cluster.nodesReady()]).toEqual([false, 2]);
-    cluster.startNode(3);
+    expect([cluster.stateOf('node/3'), cluster.nodesReady()]).toEqual(['down', 2]);
+    cluster.start('node/3');
     expect(cluster.nodesReady()).toBe(3);
     // Starting what is up, or taking down what is down, is nothing.
-    cluster.startNode(3);
+    cluster.start('node/3');
     expect(cluster.bootOf('node/3')).toBe('node/3#2');
   });
 });
@@ -95,7 +95,7 @@ describe('the coordinator', () => {
     expect(() => call.result()).toThrow('call failed: unavailable: the link to the coordinator was lost');
     expect(() => begin(cluster, 't2')).toThrow('call failed: unavailable: no coordinator is connected');
     cluster.time.advance(400);
-    expect([cluster.isCoordinatorUp, cluster.nodesReady()]).toEqual([true, 3]);
+    expect([cluster.stateOf('coordinator'), cluster.nodesReady()]).toEqual(['up', 3]);
     expect(sign(cluster, 't3')).toBe('SIGNATURE_COMPLETED');
     expect(told('gateway')).toEqual(['up', 'linkUp', 'linkDown', 'linkUp']);
   });
@@ -109,7 +109,7 @@ describe('the coordinator', () => {
     });
     cluster.time.runUntil(() => cluster.storedSession(tenant, 'k') !== undefined);
     cluster.time.advance(3);
-    cluster.crashCoordinator();
+    cluster.crash('coordinator');
     expect(told).toBeUndefined();
     cluster.time.advance(30);
     expect(told).toBe('SESSION_ACCEPTED');

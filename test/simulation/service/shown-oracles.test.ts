@@ -112,7 +112,7 @@ test('a share of an archived wallet or vault that a node still has', () => {
   );
   const kept = (...keys: readonly string[]) => {
     const holdersOf = (tenant: string, key: string) => (tenant === 'tn_1' && keys.includes(key) ? [2] : []);
-    return keptShare({ eachCluster: [{ holdersOf }] } as unknown as CustodyWorld, 'tn_1', events);
+    return keptShare({ clusters: { each: [{ holdersOf }] } } as unknown as CustodyWorld, 'tn_1', events);
   };
   expect(kept('wal_2', 'vky_2')).toBeUndefined();
   expect(kept('wal_1')).toBe('node 2 has a share of wal_1');

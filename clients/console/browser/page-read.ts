@@ -1,5 +1,5 @@
 /** What the page reads once and again when it may have changed: one read at a time, and what changes meanwhile is read afterwards. */
-export interface Loaded<T> {
+export interface PageRead<T> {
   /** undefined: not read yet. */
   readonly value: T | undefined;
   /** Why the last read failed; empty: it did not. */
@@ -7,7 +7,7 @@ export interface Loaded<T> {
   refresh(): Promise<void>;
 }
 
-export function makeLoaded<T>(read: () => Promise<T>, changed: () => void): Loaded<T> {
+export function makePageRead<T>(read: () => Promise<T>, changed: () => void): PageRead<T> {
   let value: T | undefined;
   let problem = '';
   let reading: Promise<void> | undefined;
