@@ -7,9 +7,11 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { eventLine } from '../clients/report/text.ts';
 import { verdictExitCodes } from '../scenarios/runner/world.ts';
 import { campaign, type Finished, failureOf, variantsOf } from '../simulation/search/campaign.ts';
+import { CodeCoverage } from '../simulation/search/coverage.ts';
 import { plain, type RunVariant, readVariant, type SeedRun } from '../simulation/search/guide.ts';
 import { type Profile, profiles } from '../simulation/search/profiles.ts';
 import type { Workload } from '../simulation/search/workload.ts';
+import { packageRoot } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { runSubcommand } from './common/subcommands.ts';
 import {
@@ -23,6 +25,7 @@ import {
   workloadOf,
   worlds,
 } from './sim/public.ts';
+import { mapOf } from './source-maps.ts';
 
 interface Flags {
   readonly seeds?: number;
@@ -36,6 +39,7 @@ interface Flags {
   readonly out: string;
   readonly trace?: boolean;
   readonly keepGoing?: boolean;
+  readonly coverage?: boolean;
   readonly shrinkRuns: number;
   readonly variant?: string;
   readonly plan?: string;
@@ -111,6 +115,7 @@ function makeCommand(): Command {
     )
     .option('--jobs <count>', 'runs at the same time', number(1, 64), 1)
     .option('--keep-going', 'continue after a failure, and report each kind of failure once')
+    .option('--coverage', 'with --world wallets: list the documented outcomes of operations that no run performed')
     .option('--shrink-runs <count>', 'runs that shrinking a failure may take; 0: no shrinking', number(0, 100_000), 600)
     .option('--out <dir>', 'folder for failing scenarios', 'sim-failures')
     .addHelpText(
@@ -152,12 +157,15 @@ async function search(workload: Workload<unknown>, runs: readonly SeedRun[], fla
     progress.clear();
     process.stdout.write(`${failureLine(one)}\n`);
   };
+  // A thread sees its own code alone: a guide by code would depend on their number.
+  const coverage = isGuided && flags.jobs === 1 ? new CodeCoverage({ root: packageRoot, mapOf }) : undefined;
+  const replay = async (some: readonly SeedRun[]) => void (await runAll(some, flags, () => true));
   const failures = await campaign(workload, runs, {
     runAll: (some, heard) => runAll(some, flags, heard),
-    finished,
-    isGuided,
-    keepGoing: flags.keepGoing === true,
+    ...{ finished, isGuided, keepGoing: flags.keepGoing === true },
+    firstToRun: coverage && ((some) => coverage.first(some, replay)),
   });
+  coverage?.stop();
   for (const one of failures) {
     if (failures.length > 1) process.stdout.write(`${failureLine(one)}\n`);
     await explainFailure(workload, one, { ...flags, note: (text) => progress.say(text) });
@@ -166,12 +174,21 @@ async function search(workload: Workload<unknown>, runs: readonly SeedRun[], fla
   process.stdout.write(`${progress.summary()}\n`);
   const [first] = failures;
   const exitCode = first === undefined ? exitCodes.ok : verdictExitCodes[first.verdict.kind];
+  if (flags.coverage === true) process.stdout.write(outcomesText(workload.outcomes(), progress));
   if (runs.length < landmarkRunsMin) return exitCode;
   process.stdout.write(`${progress.coverage()}\n`);
   // A single profile cannot reach some landmarks.
-  if (flags.profile !== 'all' || exitCode !== exitCodes.ok || progress.missing.length === 0) return exitCode;
-  process.stdout.write(`no run reached ${progress.missing.join('; ')}\n`);
+  const missing = progress.missing(Object.keys(workload.landmarks));
+  if (flags.profile !== 'all' || exitCode !== exitCodes.ok || missing.length === 0) return exitCode;
+  process.stdout.write(`no run reached ${missing.join('; ')}\n`);
   return verdictExitCodes.failed;
+}
+
+/** The documented outcomes of operations, and those that no run performed. */
+function outcomesText(outcomes: readonly string[], progress: SimProgress): string {
+  const missing = progress.missing(outcomes);
+  const lines = missing.map((outcome) => `  ${outcome.replace('pair ', '')}\n`);
+  return `outcomes of operations: ${outcomes.length - missing.length} of ${outcomes.length} performed; not performed:\n${lines.join('')}`;
 }
 
 function runsOf(flags: Flags, workload: Workload<unknown>): SeedRun[] {

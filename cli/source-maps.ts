@@ -29,7 +29,8 @@ function described(frame: NodeJS.CallSite): string {
   return text.replace(`${file}:${line}:${column}`, place);
 }
 
-function mapOf(path: string): SourceMap | undefined {
+/** undefined: it is no bundle, or has no map. */
+export function mapOf(path: string): SourceMap | undefined {
   if (!maps.has(path)) {
     let map: SourceMap | undefined;
     try {

@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folders = foldersAbove(fileURLToPath(import.meta.url));
-const packageRoot = folders.at(-1)!;
+/** The folder of package.json. */
+export const packageRoot = folders.at(-1)!;
 
 /** A file of the build, e.g. `cli/main.js`, for a child process or a worker. It may not exist. */
 export function builtFile(path: string): string {

@@ -76,9 +76,9 @@ export class SimProgress {
     return [`landmarks: ${reached} of ${counted.length} reached; runs that reached each:`, ...rows].join('\n');
   }
 
-  /** Landmarks that no run reached. */
-  get missing(): readonly string[] {
-    return [...this.#landmarks].flatMap(([landmark, runs]) => (runs === 0 ? [landmark] : []));
+  /** Those that no run reached. */
+  missing(landmarks: readonly string[]): readonly string[] {
+    return landmarks.filter((landmark) => (this.#landmarks.get(landmark) ?? 0) === 0);
   }
 
   #rate(): string {

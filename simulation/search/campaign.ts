@@ -10,8 +10,10 @@ export interface CampaignOptions {
   /** Runs all; `finished` gets each in their order, and stops them with false. Resolves with whether all are over. */
   readonly runAll: (runs: readonly SeedRun[], finished: (one: Finished) => boolean) => Promise<boolean>;
   readonly finished: (one: Finished) => void;
-  /** Whether landmarks guide the search, in rounds. */
+  /** Whether landmarks and code guide the search, in rounds. */
   readonly isGuided: boolean;
+  /** Of runs that have just ended: those that executed new code of the product. */
+  readonly firstToRun?: ((runs: readonly SeedRun[]) => Promise<readonly SeedRun[]>) | undefined;
   /** Whether it continues after a failure. */
   readonly keepGoing: boolean;
 }
@@ -20,7 +22,7 @@ export interface CampaignOptions {
 export async function campaign<Plan>(
   { round, landmarks }: Workload<Plan>,
   fresh: readonly SeedRun[],
-  { runAll, finished, isGuided, keepGoing }: CampaignOptions,
+  { runAll, finished, isGuided, firstToRun, keepGoing }: CampaignOptions,
 ): Promise<readonly Finished[]> {
   const guide = new Guide(landmarks);
   const failures = new Map<string, Finished>();
@@ -32,11 +34,21 @@ export async function campaign<Plan>(
     if (!failures.has(kind)) failures.set(kind, one);
     return keepGoing;
   };
+  /** In blocks, after each of which the code that ran is known. */
+  const isOver = async (runs: readonly SeedRun[]): Promise<boolean> => {
+    if (firstToRun === undefined) return runAll(runs, heard);
+    for (let from = 0; from < runs.length; from += round.block) {
+      const block = runs.slice(from, from + round.block);
+      if (!(await runAll(block, heard))) return false;
+      for (const one of await firstToRun(block)) guide.keep(one);
+    }
+    return true;
+  };
   for (let from = 0; from < fresh.length; from += round.fresh) {
     const next = fresh.slice(from, from + round.fresh);
-    if (!(await runAll(isGuided ? guide.steered(next) : next, heard))) break;
+    if (!(await isOver(isGuided ? guide.steered(next) : next))) break;
     if (!isGuided || next.length < round.fresh) continue;
-    if (!(await runAll(guide.variants(round.variants), heard))) break;
+    if (!(await isOver(guide.variants(round.variants)))) break;
   }
   return [...failures.values()];
 }

@@ -1,5 +1,5 @@
 /**
- * Guides a search of many runs by the landmarks that they reached. It stores runs that reached something new, and varies them:
+ * Guides a search of many runs by the landmarks and the code that they reached. It stores runs that reached something new, and varies them:
  * after the same beginning each client makes other choices. While a required landmark is at zero, runs draw the steps that lead
  * there more often. The runs of a round depend only on the rounds before it, never on threads or time.
  */
@@ -38,10 +38,16 @@ export class Guide {
   }
 
   /** In the order of the runs. */
-  add({ seed, profile, variant }: SeedRun, landmarks: readonly string[]): void {
+  add(run: SeedRun, landmarks: readonly string[]): void {
     const before = this.#reached.size;
     for (const landmark of landmarks) this.#reached.add(landmark);
-    if (this.#reached.size > before) this.#kept.push({ seed, profile, variant });
+    if (this.#reached.size > before) this.keep(run);
+  }
+
+  /** It reached something new, and is worth varying. */
+  keep({ seed, profile, variant }: SeedRun): void {
+    if (!this.#kept.some((one) => one.seed === seed && one.profile === profile && one.variant === variant))
+      this.#kept.push({ seed, profile, variant });
   }
 
   /** The next runs of fresh seeds: every second one is steered towards unreached landmarks. */

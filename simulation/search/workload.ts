@@ -28,10 +28,15 @@ export interface Workload<Plan> {
   readonly profiles: readonly Profile[];
   /** Landmarks that a long search must reach, each with the steps that lead there. */
   readonly landmarks: Readonly<Record<string, readonly string[]>>;
+  /** Landmarks, one for each documented outcome of each operation; none for a workload without operations. */
+  outcomes(): readonly string[];
   /** Steps that a variant may favour. */
   readonly steps: readonly string[];
-  /** A search takes turns: so many runs of fresh seeds, then so many variants of runs that reached something new. */
-  readonly round: { readonly fresh: number; readonly variants: number };
+  /**
+   * A search takes turns: so many runs of fresh seeds, then so many variants of runs that reached something new. `block`: runs of
+   * about a second together, after which it looks for new code.
+   */
+  readonly round: { readonly fresh: number; readonly variants: number; readonly block: number };
   /** A limit of the runs of one shrinking, besides the caller's. */
   readonly shrinkRunsMax: number;
   /** Plain data: the same run gives the same plan. */

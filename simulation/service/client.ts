@@ -14,8 +14,10 @@ export interface Response {
 export interface ClientOptions {
   /** The limit of tries of one call; 50 by default. */
   readonly triesMax?: number;
+  /** Called before every try. */
+  readonly sent?: (method: string, target: string) => void;
   /** Gets every answer, also those that it repeats after. */
-  readonly heard?: (target: string, answer: Omit<ClientAnswer, 'tries'>) => void;
+  readonly heard?: (method: string, target: string, answer: Omit<ClientAnswer, 'tries'>) => void;
 }
 
 export interface ClientAnswer {
@@ -73,11 +75,12 @@ export class Client {
     body?: unknown,
     key?: string,
   ): Promise<Omit<ClientAnswer, 'tries'> | undefined> {
+    this.#deps.options.sent?.(method, target);
     const response = await this.#deps.send(gateway, this.plain(method, target, body, key));
     if (response === undefined) return undefined;
     const { status, body: given } = response;
     const answer = { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };
-    this.#deps.options.heard?.(target, answer);
+    this.#deps.options.heard?.(method, target, answer);
     return answer;
   }
 

@@ -8,6 +8,7 @@ import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import type { RandomBytes } from '../../core/actors/contract.ts';
 import type { Log } from '../../core/actors/live/ports.ts';
 import { holdCryptography } from '../../core/crypto/model/switch.ts';
+import type { Route } from '../../gateway/api/route.ts';
 import { allScopes, isScope } from '../../gateway/api/scopes.ts';
 import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/auth/token-store.ts';
 import type { ServeRequest, ServeResponse } from '../../gateway/serve/contract.ts';
@@ -204,6 +205,13 @@ export class CustodyWorld {
       release();
     }
     await Promise.all(staying.map(({ gateway }) => gateway?.restored()));
+  }
+
+  /** Those that its gateways serve; none is called by way of them. */
+  get routes(): readonly Route[] {
+    const routes = this.#members.find(({ gateway }) => gateway !== undefined)?.gateway?.routes;
+    if (routes === undefined) throw new Error('no gateway of this world runs');
+    return routes;
   }
 
   /** Issues a token outside of the world: without time or faults. Rejects with TypeError for an unknown scope. */

@@ -4,6 +4,7 @@ import type { Log } from '../../core/actors/live/ports.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { RedisClusters } from '../../core/redis/redis-clusters.ts';
 import { RequestIds } from '../../gateway/api/request-id.ts';
+import type { Route } from '../../gateway/api/route.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
@@ -84,6 +85,7 @@ export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'clu
   /** A gRPC call, without its socket. */
   rpc(request: RpcRequest, listener: RpcListener): void;
   readonly store: TenantStore;
+  readonly routes: readonly Route[];
   /** The stored state was restored: drops its caches. */
   restored(): Promise<void>;
   /** From the coordinator of this cluster. */
@@ -163,7 +165,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const serve = makeServe({ ...{ environment, cluster, timers, version }, ...names, ...served, ...signing, rest: api });
   api.start();
   return {
-    ...{ serve, admission, calls: clientCalls, cluster, store: api.store },
+    ...{ serve, admission, calls: clientCalls, cluster, store: api.store, routes: api.routes },
     rpc: (request, listener) => serveRpc(signing, request, listener),
     restored: () => {
       authenticator.clearCache();

@@ -71,7 +71,8 @@ export const signing: Workload<CheckedScenario> = {
   profiles,
   landmarks: Object.fromEntries(landmarks.map((landmark) => [landmark, []])),
   steps: [],
-  round: { fresh: 900, variants: 180 },
+  outcomes: () => [],
+  round: { fresh: 900, variants: 180, block: 32 },
   shrinkRunsMax: Number.POSITIVE_INFINITY,
   // The last turn names other faults, constants and times; the clients of a seed stay.
   plan: ({ seed, profile, variant }) => randomScenario(seed, profile, variant.turns.at(-1)?.salt),

@@ -91,7 +91,7 @@ export class Answers {
     for (const [id, version, resource] of resources(body)) {
       // Clients also read a version of a policy or list by its number; a decision and a dry run name the versions in force; an
       // event shows what was.
-      const isNewest = !/version=|dry_run=|\/decisions\?|^\/v1\/events/.test(target);
+      const isNewest = !/version=|dry_run=|\/decisions(?:\?|$)|^\/v1\/events/.test(target);
       const floor = before.get(id) ?? 0;
       if (isNewest && version < floor) {
         found(
@@ -149,7 +149,7 @@ function requestOf({ actor, body }: SentRequest): string {
 }
 
 /** An error names its request; the rest is the same for each. */
-function storedText(body: unknown): string {
+export function storedText(body: unknown): string {
   return JSON.stringify(body ?? null, (name, value: unknown) => (name === 'request_id' ? undefined : value));
 }
 
@@ -167,8 +167,8 @@ function* resources(body: unknown): Generator<readonly [string, number, Resource
     return;
   }
   for (const [name, value] of Object.entries(body)) {
-    // Past events, in their state at that time.
-    if (name !== 'events' && name !== 'data') yield* resources(value);
+    // Past events, in their state at that time, and the sessions that they name.
+    if (name !== 'events' && name !== 'data' && name !== 'resource') yield* resources(value);
   }
 }
 

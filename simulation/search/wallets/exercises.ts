@@ -9,7 +9,7 @@ import type { Exercise } from './exercise.ts';
 import { pausedWebhook, retriedDelivery } from './hook-exercises.ts';
 import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercises.ts';
 import { oneDifference, silentProvider } from './recon-exercises.ts';
-import { brokenRules, envelope, unknownIds, wrongQueries } from './refusals.ts';
+import { envelope } from './refusals.ts';
 import { connection, modules, oneDelivery, oneSession, receipts, rotated, wholeWebhook } from './service-exercises.ts';
 import type { Tenancy } from './tenancy.ts';
 import { wholeIntent, wholeWallet } from './wallet-exercises.ts';
@@ -30,9 +30,6 @@ const exercises: Readonly<Record<string, Run>> = {
   receipts,
   rotated,
   oneSession,
-  brokenRules,
-  unknownIds,
-  wrongQueries,
   envelope,
 };
 const ofModules: typeof exercises = { wholeVault, wholeStrategy, frozenToken, market };

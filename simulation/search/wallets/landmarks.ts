@@ -9,7 +9,6 @@ import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
 import type { PortCall, PortFate } from '../../service/process-life.ts';
 import type { DeliveredRequest } from '../../service/receivers.ts';
 import { issuesOf } from './answer-invariants.ts';
-import { operationLandmarks, pathOf } from './operations.ts';
 
 export class Landmarks {
   readonly #reached = new Set<string>();
@@ -18,11 +17,10 @@ export class Landmarks {
     this.#reached.add(name);
   }
 
-  refused(method: string, target: string, answer: Pick<ClientAnswer, 'status' | 'body'>): void {
-    const issues = issuesOf(answer);
-    for (const issue of issues.length > 0 ? issues : ['']) {
-      this.reach(`answer ${method} ${pathOf(target)} ${answer.status} ${issue}`.trimEnd());
-      if (issue !== '') this.reach(`refused ${issue}`);
+  refused(operation: string, answer: Pick<ClientAnswer, 'status' | 'body'>): void {
+    for (const issue of issuesOf(answer)) {
+      this.reach(`answer ${operation} ${answer.status} ${issue}`);
+      this.reach(`refused ${issue}`);
     }
   }
 
@@ -71,7 +69,6 @@ function place(what: string): string {
 
 /** The required landmarks of a search with enough runs, and the steps that lead there. */
 export const mustHappen: Readonly<Record<string, readonly string[]>> = {
-  ...operationLandmarks,
   'event transaction_intent.completed': ['transfer'],
   'event transaction_intent.denied': ['transfer', 'policy', 'list'],
   'event transaction_intent.rejected': ['vote'],
@@ -108,7 +105,7 @@ export const mustHappen: Readonly<Record<string, readonly string[]>> = {
   'event provider_connection.tested': ['connection_test'],
   'token rotated': ['rotate_token'],
   'trade completed venue_filled_in_part': ['rebalance', 'execute', 'market'],
-  'answer POST /v1/webhooks/:id/redeliver 202': ['redeliver'],
+  'pair redeliverRange 202': ['redeliver'],
   'transaction_intent WALLET_NOT_ACTIVE': ['race', 'freeze'],
   'transaction_intent SCREENING_BLOCKED': ['list', 'transfer'],
   'transaction_intent POLICY_DENIED': ['policy', 'transfer'],

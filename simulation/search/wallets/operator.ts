@@ -5,7 +5,7 @@ import { found } from '../../service/invariants/finding.ts';
 import { type Answers, isStored, issuesOf, type SentRequest } from './answer-invariants.ts';
 import { checkDated, checkShown } from './as-asked.ts';
 import type { Landmarks } from './landmarks.ts';
-import { operationOf, pathOf } from './operations.ts';
+import type { routeFinder } from './outcomes.ts';
 import type { SequenceSpan } from './timeline.ts';
 
 /** The limit of virtual time until each of its calls has an answer, faults included. */
@@ -30,6 +30,7 @@ export interface OperatorHost {
   readonly name: string;
   readonly answers: Answers;
   readonly landmarks: Landmarks;
+  readonly routeOf: ReturnType<typeof routeFinder>;
   readonly isCalm: boolean;
   /** Of the last event of the tenant. */
   readonly sequence: number;
@@ -116,10 +117,9 @@ export class Operator {
       found('answered-in-time', `${method} ${target} took ${tookMs} ms`);
     }
     const { status } = answer;
-    if (status > 299) landmarks.refused(method, target, answer);
-    else landmarks.reach(`answer ${method} ${pathOf(target)} ${status}`);
-    const operation = status > 299 ? undefined : operationOf(method, target);
-    if (operation !== undefined) landmarks.reach(operation);
+    const route = tenancy.routeOf(method, target);
+    if (route !== undefined) landmarks.reach(`pair ${route.operationId} ${status}`);
+    if (status > 299) landmarks.refused(route?.operationId ?? `${method} ${target}`, answer);
     if (method === 'POST' && status < 300) {
       for (const id of [answer.body?.id, answer.body?.primary_key_id]) if (typeof id === 'string') tenancy.told.add(id);
     }

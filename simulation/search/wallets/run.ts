@@ -19,6 +19,7 @@ import { AccessClient } from './access-client.ts';
 import { Answers } from './answer-invariants.ts';
 import { ConnectionClient } from './connection-client.ts';
 import { drawFrom } from './draw.ts';
+import { explore } from './explore.ts';
 import { HookClient } from './hook-client.ts';
 import { searchScheduleMs } from './hook-exercises.ts';
 import { Landmarks } from './landmarks.ts';
@@ -114,6 +115,7 @@ export async function runWorldPlan(
     await settle(world, tenancies, workWithinMs);
     leases.end();
     checkStored(world, tenants);
+    await explore(world, tenancies, workWithinMs);
     return ended({ kind: 'passed' });
   } catch (error) {
     if (error instanceof Finding) return ended({ kind: 'violated', invariant: error.invariant, cause: error.message });
@@ -182,7 +184,7 @@ function take(
     case 'vaults':
       return new VaultClient(tenancy, operator, draw).step(step as FamilyStep<'vaults'>);
     case 'access':
-      return new AccessClient(tenancy, operator, draw).step(step as FamilyStep<'access'>);
+      return new AccessClient(tenancy, operator).step(step as FamilyStep<'access'>);
     case 'connections':
       return new ConnectionClient(tenancy, operator, draw).step(step as FamilyStep<'connections'>);
     case 'recon':

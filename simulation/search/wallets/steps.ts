@@ -25,7 +25,7 @@ export const families = {
   tokens: ['issue', 'mint', 'redeem', 'order_vote', 'order_cancel', 'token_freeze'],
   treasury: ['strategy', 'rebalance', 'execute', 'plan_cancel', 'market'],
   vaults: ['vault', 'vault_key', 'vault_sign', 'vault_archive'],
-  access: ['rotate_token', 'scopes'],
+  access: ['rotate_token'],
   connections: ['connection_test', 'connection_name', 'disconnect', 'connection_refused'],
   recon: ['recon', 'recon_cancel', 'drift', 'resolve'],
 } as const;

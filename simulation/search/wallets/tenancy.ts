@@ -8,9 +8,11 @@ import type { Client } from '../../service/client.ts';
 import type { CustodyWorld } from '../../service/custody-world.ts';
 import type { DryRun } from '../../service/invariants/dry-runs.ts';
 import type { HookFacts } from '../../service/invariants/hooks.ts';
+import { Allowances } from './allowances.ts';
 import type { Answers } from './answer-invariants.ts';
 import type { Landmarks } from './landmarks.ts';
 import { type AnsweredRequest, Operator, type Posted } from './operator.ts';
+import { routeFinder } from './outcomes.ts';
 import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';
 import type { RiskTerms } from './risk.ts';
 
@@ -163,7 +165,9 @@ export class Tenancy {
   readonly signing: SigningKeyFacts = { keys: [], waiting: [], asked: new Map() };
   /** The largest difference of two processes' clocks. */
   readonly clocksOffMs: number;
+  readonly #allowances = new Allowances();
   #keys = 0;
+  #routeOf: ReturnType<typeof routeFinder> | undefined;
 
   constructor(name: string, { world, answers, landmarks, isCalm }: TenancyDeps) {
     this.name = name;
@@ -177,6 +181,11 @@ export class Tenancy {
   /** The sequence of its last event, as in Redis now. */
   get sequence(): number {
     return Number(this.world.redis.space.find(`${tenantPrefix(this.name)}seq`, 'hash')?.fields.get('n') ?? 0);
+  }
+
+  get routeOf(): ReturnType<typeof routeFinder> {
+    this.#routeOf ??= routeFinder(this.world.routes);
+    return this.#routeOf;
   }
 
   get owner(): Operator {
@@ -261,6 +270,12 @@ export class Tenancy {
     return { operator, tokenId: record.id };
   }
 
+  /** A caller without a valid token. */
+  stranger(): Operator {
+    const client = this.#client(`tsk_test_${'A'.repeat(43)}`);
+    return new Operator({ tenancy: this, actor: 'stranger', client, nowMs: () => this.world.nowMs });
+  }
+
   /** Gives the caller another token in place of its own. False: not now. */
   rotate(operator: Operator): Promise<boolean> {
     return operator.take(async (tokenId) => {
@@ -271,9 +286,16 @@ export class Tenancy {
 
   #client(token: string): Client {
     const { world, name: tenant, answers } = this;
-    const heard = (target: string, answer: Parameters<Answers['heard']>[2]) => answers.heard(tenant, target, answer);
+    const classOf = (method: string, target: string) => this.routeOf(method, target)?.limitClass ?? 'signing';
     this.secrets.push(token);
-    return world.client(token, { triesMax: 300, heard });
+    return world.client(token, {
+      triesMax: 300,
+      sent: (method, target) => this.#allowances.sent(classOf(method, target), world.nowMs),
+      heard: (method, target, answer) => {
+        answers.heard(tenant, target, answer);
+        if (this.isCalm) this.#allowances.heard(target, classOf(method, target), answer, world.nowMs);
+      },
+    });
   }
 
   /** Of a new wallet: half of them have a setting that makes decisions stricter. */

@@ -2,9 +2,11 @@
 import { splitName } from '../../../scenarios/faults/cluster-names.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { targetsOf } from '../../../scenarios/faults/vocabulary/targets.ts';
+import { CustodyWorld } from '../../service/custody-world.ts';
 import type { Reduction } from '../shrink.ts';
 import type { Workload } from '../workload.ts';
 import { mustHappen } from './landmarks.ts';
+import { isSearched, outcomesOf } from './outcomes.ts';
 import { planOf, type RunPlan, walletProfiles } from './profiles.ts';
 import { runWorldPlan } from './run.ts';
 import { type Family, families } from './steps.ts';
@@ -17,8 +19,9 @@ export interface SeededPlan {
 export const wallets: Workload<SeededPlan> = {
   profiles: walletProfiles,
   landmarks: mustHappen,
+  outcomes: () => new CustodyWorld({ seed: 'outcomes' }).routes.filter(isSearched).flatMap(outcomesOf),
   steps: (Object.keys(families) as Family[]).flatMap((family): readonly string[] => families[family]),
-  round: { fresh: 48, variants: 16 },
+  round: { fresh: 24, variants: 12, block: 1 },
   // A run takes about half a second.
   shrinkRunsMax: 150,
   plan: ({ seed, profile, variant }) => ({ seed, plan: planOf(seed, profile, variant) }),

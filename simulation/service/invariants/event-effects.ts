@@ -6,8 +6,8 @@
 import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
-/** Fields that any change may touch. Balances move without a version; an exception meets jobs, a plan its trades. */
-const general = ['version', 'updated_at', 'assets', 'deposit'] as const;
+/** Fields that any change may touch. Balances move without a version; a deposit and a correction are of one event. */
+const general = ['version', 'updated_at', 'assets', 'deposit', 'correction'] as const;
 const moved = ['status', 'sub_status', 'status_history'] as const;
 const atProvider = ['provider_tx_id', 'provider_status', 'provider_details', 'provider_error', 'fee'] as const;
 const seen = ['sources', 'last_job_id', 'times_seen', 'last_seen_at'] as const;
@@ -29,7 +29,7 @@ const touches: Readonly<Record<string, readonly string[]>> = {
   'wallet.unfrozen': ['status'],
   'wallet.archived': ['status', 'archived_at', 'archive_reason'],
   'wallet.deposit_received': [],
-  'wallet.balance_corrected': ['correction'],
+  'wallet.balance_corrected': [],
   'transaction_intent.screening': moved,
   'transaction_intent.pending_approval': moved,
   'transaction_intent.approved': [...moved, 'expires_at'],

@@ -1,13 +1,18 @@
 /** How landmarks guide a search, and how a failing plan of wallets is made smaller: without a world, on runs that are told here. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { campaign } from '../../../simulation/search/campaign.ts';
+import { CodeCoverage } from '../../../simulation/search/coverage.ts';
 import { Guide, plain, readVariant, type SeedRun, variantText } from '../../../simulation/search/guide.ts';
 import { shrink } from '../../../simulation/search/shrink.ts';
+import { signing } from '../../../simulation/search/signing/workload.ts';
+import { maySucceed } from '../../../simulation/search/wallets/effects.ts';
 import { mustHappen } from '../../../simulation/search/wallets/landmarks.ts';
-import { operationLandmarks, operationOf } from '../../../simulation/search/wallets/operations.ts';
+import { routeFinder } from '../../../simulation/search/wallets/outcomes.ts';
 import { planOf, type WalletProfile } from '../../../simulation/search/wallets/profiles.ts';
 import { type SeededPlan, stepsOf, wallets } from '../../../simulation/search/wallets/workload.ts';
+import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 
 const drawn = (seed: number, profile: WalletProfile, favoured: readonly string[] = []) =>
   planOf(seed, profile, { ...plain, favoured });
@@ -54,16 +59,64 @@ describe('a guide', () => {
   });
 });
 
-test('a search counts each operation of the page, but the stream of events', () => {
+test('a search counts each documented outcome of each operation of the page, but of the stream of events', () => {
   const page = readFileSync(new URL('../../../docs/wallet-api.md', import.meta.url), 'utf8');
   const named = [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) \/[^`]*)` \|/gm)].map(
     ([, operation]) => operation!,
   );
-  const counted = Object.keys(operationLandmarks).map((landmark) => landmark.replace('operation ', ''));
-  expect(counted.sort()).toEqual(named.filter((one) => one !== 'GET /v1/events/stream').sort());
-  expect(operationOf('GET', '/v1/policies/default?limit=2')).toBe('operation GET /v1/policies/:id');
-  expect(operationOf('GET', '/v1/events?limit=2')).toBe('operation GET /v1/events');
-  expect(operationOf('POST', '/v1/signing/initiate')).toBeUndefined();
+  const find = routeFinder(new CustodyWorld({ seed: 'routes' }).routes);
+  const outcomes = wallets.outcomes();
+  for (const operation of named.filter((one) => one !== 'GET /v1/events/stream')) {
+    const [method, path] = operation.split(' ') as [string, string];
+    const { operationId } = find(method, path)!;
+    expect(
+      outcomes.some((outcome) => outcome.startsWith(`pair ${operationId} 2`)),
+      operation,
+    ).toBe(true);
+  }
+  expect(find('GET', '/v1/policies/default?limit=2')?.operationId).toBe('getPolicy');
+  expect(outcomes).toEqual(
+    expect.arrayContaining(['createWallet 404', 'freezeWallet of another tenant'].map((one) => `pair ${one}`)),
+  );
+});
+
+test.each([
+  ['freezeWallet', 'active', 'frozen', true],
+  ['freezeWallet', 'archived', 'frozen', false],
+  ['approveTransactionIntent', 'completed', 'completed', true],
+  ['approveTransactionIntent', 'cancelled', 'approved', false],
+  ['testProviderConnection', 'disconnected', 'connected', false],
+  ['rotateWebhookSecret', 'enabled', 'disabled', false],
+])('%s of what is %s may make it %s: %s', (operation, from, to, may) => {
+  expect(maySucceed(operation, from, to)).toBe(may);
+});
+
+/** Where test/support/native-modules.ts compiles the product. */
+const testedProgram = fileURLToPath(new URL('../../../.setup/tests', import.meta.url));
+
+test('the first run of new code is found among the runs of a block, and a run with coverage is the same run', async () => {
+  const seeds = Array.from({ length: 8 }, (_, at) => ({ seed: at + 1, profile: 'stormy', variant: plain }) as const);
+  const traceOf = async (one: SeedRun) =>
+    (await signing.run(signing.plan(one), { crypto: 'model', record: true })).trace.map((event) =>
+      JSON.stringify(event),
+    );
+  const without = await traceOf(seeds[0]!);
+  const coverage = new CodeCoverage({
+    root: testedProgram,
+    mapOf: () => undefined,
+  });
+  const replay = async (some: readonly SeedRun[]) => {
+    for (const one of some) await traceOf(one);
+  };
+  expect(await traceOf(seeds[0]!)).toEqual(without);
+  expect(await coverage.first(seeds.slice(0, 1), replay)).toEqual([]);
+  expect(await coverage.first(seeds.slice(0, 1), replay)).toEqual([]);
+  const block = [seeds[0]!, seeds[0]!, { ...seeds[3]!, profile: 'malformed' } as const, seeds[0]!];
+  // Replays are few: a search has many runs before.
+  for (let count = 0; count < 10; count += 1) await coverage.first(block, replay);
+  await replay(block);
+  expect(await coverage.first(block, replay)).toEqual([block[2]]);
+  coverage.stop();
 });
 
 describe('a failing plan', () => {
@@ -96,7 +149,7 @@ describe('a failing plan', () => {
 describe('a search', () => {
   const passed = (one: SeedRun) =>
     ({ ...one, verdict: { kind: 'passed' }, tookMs: 1, landmarks: [`of ${one.seed}`] }) as const;
-  const round = { fresh: 2, variants: 1 };
+  const round = { fresh: 2, variants: 1, block: 1 };
 
   test('varies after each whole round the newest run that reached something new', async () => {
     const order: string[] = [];

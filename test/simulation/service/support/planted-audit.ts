@@ -6,6 +6,20 @@ import type { PlantedFlaw } from '../../cluster/support/program-copy.ts';
 
 export const auditedFlaws: readonly PlantedFlaw[] = [
   {
+    name: 'not-found-not-stored',
+    flaw: 'an idempotency key does not store that something was not found',
+    edits: [
+      {
+        file: 'gateway/api/stored-answers.js',
+        from: 'status === 404 || status === 409',
+        to: 'status === 409',
+      },
+    ],
+    invariants: ['one-answer-a-key'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
     name: 'inbox-after-vote',
     flaw: 'an inbox still shows an intent on which the caller has voted',
     edits: [{ file: 'wallets/custody/intents/approval.js', from: " && !hasVoted(intent, by, 'approve');", to: ';' }],
