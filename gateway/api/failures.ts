@@ -53,6 +53,19 @@ export function providerUnavailable({ message, retryAfterMs, outcomeUnknown }: P
   });
 }
 
+/** Throws a 409 unless the record is at the version that the caller expects, if any. `what`: "the wallet". */
+export function assertVersion(
+  what: string,
+  { version }: { readonly version: number },
+  expected: number | undefined,
+): void {
+  if (expected === undefined || expected === version) return;
+  const message = `${what} is at version ${version}`;
+  throw new ServiceError('conflict', message, {
+    details: [{ field: 'expected_version', issue: 'version_conflict', message }],
+  });
+}
+
 /** Data that the request read keeps changing. */
 export function keepsChanging(): ServiceError {
   return new ServiceError('conflict', 'the resource keeps changing: repeat the request', {

@@ -130,7 +130,7 @@ it('has order ids of Copper that are unique among tenants: a wallet that two of 
   for (const tenant of ['tn_one', 'tn_two']) {
     for (const externalOrderId of ['first', 'second', 'first']) {
       const order = { ...request, externalOrderId } as Parameters<SimulatedCopper['createOrder']>[2];
-      ids.push((await copper.createOrder(tenant, 'sandbox', order, 0, 1)).orderId);
+      ids.push((await copper.createOrder(tenant, 'sandbox', order, 0, 1)).id);
     }
   }
   expect(new Set(ids).size).toBe(4);

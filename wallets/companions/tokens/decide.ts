@@ -3,6 +3,7 @@
  * does not name. The last vote also creates the order's intent, in the same change.
  */
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { assertVersion } from '../../../gateway/api/failures.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { usableConnection } from '../../custody/connections/public.ts';
@@ -44,13 +45,7 @@ export async function approveOrder(
   if (hasVoted(order, vote.by, vote.decision)) return { status: 200, body: orderView(order) };
   assertVoter(order, vote.by);
   checkState(order, ['pending_approval'], context.nowMs);
-  const { expected_version: expected } = request;
-  if (expected !== undefined && expected !== order.version) {
-    const message = `the order is at version ${order.version}`;
-    throw new ServiceError('conflict', message, {
-      details: [{ field: 'expected_version', issue: 'version_conflict', message }],
-    });
-  }
+  assertVersion('the order', order, request.expected_version);
   const move = voteOnOrder(order, vote);
   const after = lastOrder(move);
   const answer = { status: 200, body: orderView(after), change: orderChange(context, move) };

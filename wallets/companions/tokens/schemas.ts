@@ -16,16 +16,13 @@ import {
   pageQuery,
   Timestamp,
 } from '../../../gateway/api/schema-kit.ts';
-import { voteBody } from '../../custody/intents/public.ts';
+import { Actor, Votes, voteBody } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { orderKinds, tokenStatuses } from './record.ts';
 import { orderStatuses } from './states.ts';
 
 const decimalsMax = 18;
 const Comment = Lines(500);
-const Actor = Type.String({
-  description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued',
-});
 const TokenSymbol = Type.String({
   pattern: '^[A-Z][A-Z0-9]{1,11}$',
   description:
@@ -160,15 +157,7 @@ export const TokenOrder = Closed(
     risk_score: Type.Number({ minimum: 0, maximum: 100 }),
     screening_id: Nullable(Type.String()),
     initiator: Actor,
-    approvals: Type.Array(
-      Closed({
-        by: Actor,
-        decision: OneOf(['approve', 'reject']),
-        comment: Nullable(Type.String()),
-        reason: Nullable(Type.String()),
-        at: Timestamp,
-      }),
-    ),
+    approvals: Votes,
     approvals_required: Type.Integer({ minimum: 0 }),
     approvers: Type.Array(Actor),
     error: Failure,

@@ -1,5 +1,6 @@
 /** The lifecycle of a connection: new credentials, a check with the provider, disconnection. */
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { assertVersion } from '../../../gateway/api/failures.ts';
 import { type MetadataValue, sameMetadata } from '../../../gateway/api/metadata.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
@@ -30,7 +31,7 @@ export async function updateConnection(
   patch: Patch,
 ): Promise<Answer> {
   const before = await readConnection(context, id);
-  assertVersion(before, patch.expected_version);
+  assertVersion('the provider connection', before, patch.expected_version);
   if (isSame(before, patch)) return { status: 200, body: connectionView(before) };
   const { after, change } = connectionChanged(context, 'updated', before, {
     ...(patch.name !== undefined && { name: patch.name }),
@@ -38,14 +39,6 @@ export async function updateConnection(
     ...(patch.credentials !== undefined && (await renewed(deps, context, before, patch.credentials))),
   });
   return { status: 200, body: connectionView(after), change };
-}
-
-function assertVersion({ version }: ConnectionRecord, expected: number | undefined): void {
-  if (expected === undefined || expected === version) return;
-  const message = `the provider connection is at version ${version}`;
-  throw new ServiceError('conflict', message, {
-    details: [{ field: 'expected_version', issue: 'version_conflict', message }],
-  });
 }
 
 /** Credentials are always tried anew. */

@@ -5,6 +5,7 @@
  */
 
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { assertVersion } from '../../../gateway/api/failures.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { merge } from '../../store/changes.ts';
@@ -42,13 +43,7 @@ export async function approveIntent(
   if (hasVoted(intent, vote.by, vote.decision)) return { status: 200, body: intentView(intent) };
   checkVoter(intent, vote.by);
   checkState(intent, ['pending_approval'], context.nowMs);
-  const { expected_version: expected } = request;
-  if (expected !== undefined && expected !== intent.version) {
-    const message = `the intent is at version ${intent.version}`;
-    throw new ServiceError('conflict', message, {
-      details: [{ field: 'expected_version', issue: 'version_conflict', message }],
-    });
-  }
+  assertVersion('the intent', intent, request.expected_version);
   const move = voteOn(intent, vote);
   const after = lastOf(move);
   const answer = { status: 200, body: intentView(after) };

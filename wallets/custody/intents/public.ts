@@ -24,7 +24,7 @@ export { approversOf, cancelIntent, hasVoted, type IntentDraft, type IntentVerdi
 export type { IntentOwner, SigningLeave } from './owner.ts';
 export { type IntentRecord, intentType, ofWalletIndex, toDestinationIndex, txIndex, type Vote } from './record.ts';
 export { intentRoutes } from './routes.ts';
-export { Intent, PolicyUsed, Trace, voteBody } from './schemas.ts';
+export { Actor, Intent, PolicyUsed, Trace, Votes, voteBody } from './schemas.ts';
 export { isFinal, isSubmitted } from './states.ts';
 export { receiptOf } from './view.ts';
 export { VoteSeal } from './votes.ts';

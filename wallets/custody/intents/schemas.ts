@@ -32,9 +32,18 @@ const OwnId = ExternalId('your own id of the intent, unique in your tenant for g
 const Comment = Lines(500);
 const Status = OneOf(intentStatuses, { description: 'state of the intent; see the table of states' });
 const SubStatus = Nullable(Type.String({ description: 'details, e.g. `AWAITING_QUORUM`; null when there are none' }));
-const Actor = Type.String({
+export const Actor = Type.String({
   description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued',
 });
+export const Votes = Type.Array(
+  Closed({
+    by: Actor,
+    decision: OneOf(['approve', 'reject']),
+    comment: Nullable(Type.String()),
+    reason: Nullable(Type.String()),
+    at: Timestamp,
+  }),
+);
 export const PolicyUsed = Closed(
   { name: Type.String(), id: Type.String(), version: Type.Integer({ minimum: 1 }) },
   { title: 'PolicyUsed' },
@@ -96,15 +105,7 @@ export const Intent = Closed(
     decision_id: Type.String(),
     screening_id: Nullable(Type.String()),
     initiator: Actor,
-    approvals: Type.Array(
-      Closed({
-        by: Actor,
-        decision: OneOf(['approve', 'reject']),
-        comment: Nullable(Type.String()),
-        reason: Nullable(Type.String()),
-        at: Timestamp,
-      }),
-    ),
+    approvals: Votes,
     approvals_required: Type.Integer({ minimum: 0 }),
     approvers: Type.Array(Actor, {
       description: 'permitted approvers; empty: every caller with the scope but the initiator',

@@ -5,6 +5,7 @@
  */
 import type { Static } from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
+import { assertVersion } from '../../../gateway/api/failures.ts';
 import { sameMetadata } from '../../../gateway/api/metadata.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import type { Change } from '../../store/contract.ts';
@@ -24,7 +25,7 @@ export async function updateWallet(
   patch: Static<typeof PatchBody>,
 ): Promise<Answer> {
   const { record, balances } = await readWallet(context, id);
-  assertVersion(record, patch.expected_version);
+  assertVersion('the wallet', record, patch.expected_version);
   assertNotArchived(record);
   const wanted: Partial<WalletRecord> = {
     ...(patch.name !== undefined && { name: patch.name }),
@@ -108,13 +109,6 @@ function revoking(
     change: { ...change, due: [revokeSessionsDue(id, nowMs)] },
     ...(wake !== undefined && { afterCommit: () => wake(tenant) }),
   };
-}
-
-function assertVersion({ version }: WalletRecord, expected: number | undefined): void {
-  if (expected === undefined || expected === version) return;
-  throw new ServiceError('conflict', `the wallet is at version ${version}`, {
-    details: [{ field: 'expected_version', issue: 'version_conflict', message: `the wallet is at version ${version}` }],
-  });
 }
 
 function assertNotArchived({ status }: WalletRecord): void {

@@ -1,17 +1,10 @@
 /** BitGo (simulated, see custodian.ts) behind the provider port: translates its terms into ours. */
 import { networkIds, networkOf } from '../../networks/networks.ts';
-import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import type { ProviderAdapter, ProviderInfo } from '../port/port.ts';
 import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
-import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
-import type { OrderStanding, Stage } from '../simulated/progress.ts';
-import {
-  BitgoError,
-  type BitgoSend,
-  type BitgoTransfer,
-  bitgoTimeline,
-  type SimulatedBitgo,
-  type TransferState,
-} from './custodian.ts';
+import { type HostedBridge, hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
+import type { Stage } from '../simulated/progress.ts';
+import { type BitgoSend, bitgoTimeline, type SimulatedBitgo, type TransferState } from './custodian.ts';
 
 const info: ProviderInfo = {
   kind: 'bitgo',
@@ -68,10 +61,15 @@ export const bitgoWords: BookWords = {
   assetIds: coins,
 };
 
+const reasons: HostedBridge['reasons'] = {
+  Unauthenticated: { field: 'credentials.api_key', issue: 'invalid_credentials' },
+  InsufficientBalance: { field: 'amount', issue: 'insufficient_funds' },
+};
+
 export function bitgoAdapter(custodian: SimulatedBitgo, book: CustodianBook): ProviderAdapter {
   return hostedAdapter({
-    info,
-    book,
+    ...{ info, book, words: bitgoWords, subStatuses, reasons },
+    failure: { code: 'TransactionFailed', message: 'the transaction failed on the chain' },
     refusedStatus: 'rejected',
     signIn: ({ nowMs }, connectionId, credentials, isTest) =>
       custodian.getSession(connectionId, credentials, nowMs, isTest),
@@ -88,13 +86,9 @@ export function bitgoAdapter(custodian: SimulatedBitgo, book: CustodianBook): Pr
     async submit({ tenant, nowMs }, { intent, wallet }) {
       const { id, asset, amount, units, destination, attempts } = intent;
       const request = sendRequest(id, wallet.providerWalletId, asset, amount, units, destination.address);
-      return orderOf(await custodian.sendCoins(tenant, wallet.environment, request, attempts, nowMs));
+      return custodian.sendCoins(tenant, wallet.environment, request, attempts, nowMs);
     },
-    async find({ tenant, nowMs }, { intent }) {
-      const found = await custodian.getTransferBySequenceId(tenant, intent.id, nowMs);
-      return found === undefined ? undefined : orderOf(found);
-    },
-    translate,
+    find: ({ tenant, nowMs }, { intent }) => custodian.getTransferBySequenceId(tenant, intent.id, nowMs),
   });
 }
 
@@ -113,28 +107,4 @@ function coinOf(symbol: string): string {
   const coin = coins[symbol];
   if (coin === undefined) throw new Error(`no BitGo coin for ${symbol}`);
   return coin;
-}
-
-function orderOf({ id, standing }: BitgoTransfer): OrderStanding {
-  return {
-    providerTxId: id,
-    standing,
-    subStatus: subStatuses[standing.status] ?? null,
-    stage: stages[standing.status],
-    memory: { order: id },
-    error: { code: 'TransactionFailed', message: 'the transaction failed on the chain' },
-  };
-}
-
-/** The faulty field of our request, and our reason, by the name of BitGo's error. */
-const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
-  Unauthenticated: { field: 'credentials.api_key', issue: 'invalid_credentials' },
-  InsufficientBalance: { field: 'amount', issue: 'insufficient_funds' },
-};
-
-function translate(error: unknown): unknown {
-  if (!(error instanceof BitgoError)) return error;
-  if (error.status >= 500) return new ProviderUnavailable(error.message);
-  const { field, issue } = reasons[error.errorName] ?? { field: '', issue: 'rejected_by_provider' };
-  return new ProviderRejected(error.message, { field, issue, providerCode: error.errorName });
 }

@@ -9,25 +9,12 @@ import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from 
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';
 import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
+import { CustodianError, type CustodianOrder } from '../simulated/hosted.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type Standing, type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
+import { type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
 
 export type TransferState = 'initialized' | 'pendingApproval' | 'signed' | 'unconfirmed' | 'confirmed' | 'failed';
-
-/** The error answer of this system: `name` and `error` of the body. */
-export class BitgoError extends Error {
-  /** HTTP. */
-  readonly status: number;
-  /** e.g. "InsufficientBalance". */
-  readonly errorName: string;
-
-  constructor(status: number, errorName: string, message: string) {
-    super(message);
-    this.status = status;
-    this.errorName = errorName;
-  }
-}
 
 export interface BitgoWallet {
   /** 32 hex digits. */
@@ -47,12 +34,6 @@ export interface BitgoSend {
   readonly amount: string;
   /** The same amount in decimal form, for comparison with test amounts. */
   readonly decimalAmount: string;
-}
-
-export interface BitgoTransfer {
-  /** 32 hex digits. */
-  readonly id: string;
-  readonly standing: Standing<TransferState>;
 }
 
 interface StoredTransfer extends BitgoSend {
@@ -75,12 +56,12 @@ export function bitgoTimeline(outcome: TestOutcome | undefined): StatusTimeline<
 }
 
 const errors = {
-  unavailable: () => new BitgoError(503, 'ServiceUnavailable', 'the platform is under maintenance'),
-  credentials: () => new BitgoError(401, 'Unauthenticated', 'the access token is not valid'),
-  quote: () => new BitgoError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet'),
-  funds: () => new BitgoError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance'),
+  unavailable: () => new CustodianError(503, 'ServiceUnavailable', 'the platform is under maintenance'),
+  credentials: () => new CustodianError(401, 'Unauthenticated', 'the access token is not valid'),
+  quote: () => new CustodianError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet'),
+  funds: () => new CustodianError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance'),
   submission: () =>
-    new BitgoError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer'),
+    new CustodianError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer'),
 };
 
 export class SimulatedBitgo {
@@ -126,7 +107,7 @@ export class SimulatedBitgo {
     request: BitgoSend,
     attempt: number,
     nowMs: number,
-  ): Promise<BitgoTransfer> {
+  ): Promise<CustodianOrder> {
     const { sequenceId } = request;
     await this.#sleep(latencyMs('sendCoins', sequenceId));
     const outcome = testOutcome(environment, request.decimalAmount);
@@ -142,13 +123,17 @@ export class SimulatedBitgo {
     return transferAt(value, nowMs);
   }
 
-  async getTransferBySequenceId(tenant: string, sequenceId: string, nowMs: number): Promise<BitgoTransfer | undefined> {
+  async getTransferBySequenceId(
+    tenant: string,
+    sequenceId: string,
+    nowMs: number,
+  ): Promise<CustodianOrder | undefined> {
     await this.#sleep(latencyMs('getTransferBySequenceId', sequenceId));
     const stored = await this.#records.find<StoredTransfer>(tenant, 'transfer', sequenceId);
     return stored === undefined ? undefined : transferAt(stored.value, nowMs);
   }
 }
 
-function transferAt({ id, environment, decimalAmount, createdMs }: StoredTransfer, nowMs: number): BitgoTransfer {
+function transferAt({ id, environment, decimalAmount, createdMs }: StoredTransfer, nowMs: number): CustodianOrder {
   return { id, standing: standing(bitgoTimeline(testOutcome(environment, decimalAmount)), createdMs, nowMs) };
 }

@@ -1,17 +1,10 @@
 /** Copper (simulated, see custodian.ts) behind the provider port: translates its terms into ours. */
 import { networkIds } from '../../networks/networks.ts';
-import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import type { ProviderAdapter, ProviderInfo } from '../port/port.ts';
 import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
-import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
-import type { OrderStanding, Stage } from '../simulated/progress.ts';
-import {
-  CopperError,
-  type CopperOrder,
-  type CopperStatus,
-  copperTimeline,
-  type SimulatedCopper,
-  type WithdrawRequest,
-} from './custodian.ts';
+import { type HostedBridge, hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
+import type { Stage } from '../simulated/progress.ts';
+import { type CopperStatus, copperTimeline, type SimulatedCopper, type WithdrawRequest } from './custodian.ts';
 
 const info: ProviderInfo = {
   kind: 'copper',
@@ -71,10 +64,15 @@ export const copperWords: BookWords = {
   assetIds: Object.fromEntries(Object.entries(currencies).map(([symbol, [base]]) => [symbol, base])),
 };
 
+const reasons: HostedBridge['reasons'] = {
+  unauthorized: { field: 'credentials.api_key', issue: 'invalid_credentials' },
+  'insufficient-balance': { field: 'amount', issue: 'insufficient_funds' },
+};
+
 export function copperAdapter(custodian: SimulatedCopper, book: CustodianBook): ProviderAdapter {
   return hostedAdapter({
-    info,
-    book,
+    ...{ info, book, words: copperWords, subStatuses, reasons },
+    failure: { code: 'blockchain-transaction-failed', message: 'the transaction failed on the chain' },
     refusedStatus: 'rejected',
     signIn: ({ nowMs }, connectionId, credentials, isTest) =>
       custodian.getAccount(connectionId, credentials, nowMs, isTest),
@@ -90,13 +88,9 @@ export function copperAdapter(custodian: SimulatedCopper, book: CustodianBook): 
     async submit({ tenant, nowMs }, { intent, wallet }) {
       const { id, asset, amount, destination, attempts } = intent;
       const request = withdrawal(id, wallet.providerWalletId, asset, amount, destination.address);
-      return orderOf(await custodian.createOrder(tenant, wallet.environment, request, attempts, nowMs));
+      return custodian.createOrder(tenant, wallet.environment, request, attempts, nowMs);
     },
-    async find({ tenant, nowMs }, { intent }) {
-      const found = await custodian.getOrder(tenant, intent.id, nowMs);
-      return found === undefined ? undefined : orderOf(found);
-    },
-    translate,
+    find: ({ tenant, nowMs }, { intent }) => custodian.getOrder(tenant, intent.id, nowMs),
   });
 }
 
@@ -111,28 +105,4 @@ function withdrawal(
   if (currency === undefined) throw new Error(`no Copper currency for ${symbol}`);
   const [baseCurrency, mainCurrency] = currency;
   return { externalOrderId, portfolioId, baseCurrency, mainCurrency, amount, toAddress };
-}
-
-function orderOf({ orderId, standing }: CopperOrder): OrderStanding {
-  return {
-    providerTxId: orderId,
-    standing,
-    subStatus: subStatuses[standing.status] ?? null,
-    stage: stages[standing.status],
-    memory: { order: orderId },
-    error: { code: 'blockchain-transaction-failed', message: 'the transaction failed on the chain' },
-  };
-}
-
-/** The faulty field of our request, and our reason, by Copper's code. */
-const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
-  unauthorized: { field: 'credentials.api_key', issue: 'invalid_credentials' },
-  'insufficient-balance': { field: 'amount', issue: 'insufficient_funds' },
-};
-
-function translate(error: unknown): unknown {
-  if (!(error instanceof CopperError)) return error;
-  if (error.status >= 500) return new ProviderUnavailable(error.message);
-  const { field, issue } = reasons[error.error] ?? { field: '', issue: 'rejected_by_provider' };
-  return new ProviderRejected(error.message, { field, issue, providerCode: error.error });
 }

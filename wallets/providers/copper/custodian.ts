@@ -9,9 +9,10 @@ import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from 
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';
 import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
+import { CustodianError, type CustodianOrder } from '../simulated/hosted.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type Standing, type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
+import { type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
 
 export type CopperStatus =
   | 'new'
@@ -23,20 +24,6 @@ export type CopperStatus =
   | 'processing'
   | 'executed'
   | 'error';
-
-/** The error answer of this system: `error` and `message` of the body. */
-export class CopperError extends Error {
-  /** HTTP. */
-  readonly status: number;
-  /** e.g. "insufficient-balance". */
-  readonly error: string;
-
-  constructor(status: number, error: string, message: string) {
-    super(message);
-    this.status = status;
-    this.error = error;
-  }
-}
 
 export interface DepositTarget {
   /** The portfolio created for it. */
@@ -53,11 +40,6 @@ export interface WithdrawRequest {
   /** Decimal. */
   readonly amount: string;
   readonly toAddress: string;
-}
-
-export interface CopperOrder {
-  readonly orderId: string;
-  readonly standing: Standing<CopperStatus>;
 }
 
 interface StoredOrder extends WithdrawRequest {
@@ -84,11 +66,11 @@ export function copperTimeline(outcome: TestOutcome | undefined): StatusTimeline
 }
 
 const errors = {
-  unavailable: () => new CopperError(503, 'service-unavailable', 'the platform is temporarily not available'),
-  credentials: () => new CopperError(401, 'unauthorized', 'the signature of the request is not valid'),
-  quote: () => new CopperError(403, 'rejected-permission', 'the permission engine denies the withdrawal'),
-  funds: () => new CopperError(400, 'insufficient-balance', 'the portfolio holds too little'),
-  submission: () => new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks'),
+  unavailable: () => new CustodianError(503, 'service-unavailable', 'the platform is temporarily not available'),
+  credentials: () => new CustodianError(401, 'unauthorized', 'the signature of the request is not valid'),
+  quote: () => new CustodianError(403, 'rejected-permission', 'the permission engine denies the withdrawal'),
+  funds: () => new CustodianError(400, 'insufficient-balance', 'the portfolio holds too little'),
+  submission: () => new CustodianError(403, 'rejected-compliance', 'the order was rejected by the compliance checks'),
 };
 /** Order ids are numbers, all different: a wallet that two tenants pay distinguishes their transfers by them. */
 const orderIdBase = 7_000_000;
@@ -136,7 +118,7 @@ export class SimulatedCopper {
     request: WithdrawRequest,
     attempt: number,
     nowMs: number,
-  ): Promise<CopperOrder> {
+  ): Promise<CustodianOrder> {
     const { externalOrderId } = request;
     await this.#sleep(latencyMs('createOrder', externalOrderId));
     const outcome = testOutcome(environment, request.amount);
@@ -154,17 +136,17 @@ export class SimulatedCopper {
     return orderAt(value, number, nowMs);
   }
 
-  async getOrder(tenant: string, externalOrderId: string, nowMs: number): Promise<CopperOrder | undefined> {
+  async getOrder(tenant: string, externalOrderId: string, nowMs: number): Promise<CustodianOrder | undefined> {
     await this.#sleep(latencyMs('getOrder', externalOrderId));
     const stored = await this.#records.find<StoredOrder>(tenant, 'order', externalOrderId);
     return stored === undefined ? undefined : orderAt(stored.value, stored.number, nowMs);
   }
 }
 
-function orderAt(order: StoredOrder, number: number, nowMs: number): CopperOrder {
+function orderAt(order: StoredOrder, number: number, nowMs: number): CustodianOrder {
   const { environment, amount, createdAt } = order;
   const timeline = copperTimeline(testOutcome(environment, amount));
-  return { orderId: orderIdOf(order, number), standing: standing(timeline, createdAt, nowMs) };
+  return { id: orderIdOf(order, number), standing: standing(timeline, createdAt, nowMs) };
 }
 
 function orderIdOf({ orderId }: StoredOrder, number: number): string {

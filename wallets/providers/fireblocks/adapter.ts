@@ -1,20 +1,11 @@
 /** Fireblocks (simulated, see custodian.ts) behind the provider port: translates its terms into ours. */
 import { networkIds, networkOf } from '../../networks/networks.ts';
-import {
-  type ProviderAdapter,
-  type ProviderInfo,
-  ProviderRejected,
-  ProviderUnavailable,
-  type Transfer,
-  type TransferDraft,
-} from '../port/port.ts';
+import type { ProviderAdapter, ProviderInfo, Transfer, TransferDraft } from '../port/port.ts';
 import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
-import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
-import type { OrderStanding, Stage } from '../simulated/progress.ts';
+import { type HostedBridge, hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
+import type { Stage } from '../simulated/progress.ts';
 import {
-  FireblocksError,
   type FireblocksStatus,
-  type FireblocksTransaction,
   fireblocksTimeline,
   type SimulatedFireblocks,
   type TransactionRequest,
@@ -77,10 +68,15 @@ export const fireblocksWords: BookWords = {
   assetIds,
 };
 
+const reasons: HostedBridge['reasons'] = {
+  '-7': { field: 'credentials.api_key', issue: 'invalid_credentials' },
+  INSUFFICIENT_FUNDS: { field: 'amount', issue: 'insufficient_funds' },
+};
+
 export function fireblocksAdapter(custodian: SimulatedFireblocks, book: CustodianBook): ProviderAdapter {
   return hostedAdapter({
-    info,
-    book,
+    ...{ info, book, words: fireblocksWords, subStatuses, reasons },
+    failure: { code: 'SMART_CONTRACT_EXECUTION_FAILED', message: 'the transaction was mined and failed' },
     refusedStatus: 'REJECTED',
     signIn: ({ nowMs }, connectionId, credentials, isTest) =>
       custodian.signIn(connectionId, credentials, nowMs, isTest),
@@ -92,13 +88,9 @@ export function fireblocksAdapter(custodian: SimulatedFireblocks, book: Custodia
     async submit({ tenant, nowMs }, transfer) {
       const { wallet, intent } = transfer;
       const request = requestOf(draftOf(transfer));
-      return orderOf(await custodian.createTransaction(tenant, wallet.environment, request, intent.attempts, nowMs));
+      return custodian.createTransaction(tenant, wallet.environment, request, intent.attempts, nowMs);
     },
-    async find({ tenant, nowMs }, { intent }) {
-      const found = await custodian.getTransaction(tenant, intent.id, nowMs);
-      return found === undefined ? undefined : orderOf(found);
-    },
-    translate,
+    find: ({ tenant, nowMs }, { intent }) => custodian.getTransaction(tenant, intent.id, nowMs),
   });
 }
 
@@ -123,30 +115,4 @@ function assetIdOf(symbol: string): string {
   const assetId = assetIds[symbol];
   if (assetId === undefined) throw new Error(`no Fireblocks asset id for ${symbol}`);
   return assetId;
-}
-
-function orderOf({ id, standing, subStatus }: FireblocksTransaction): OrderStanding {
-  return {
-    providerTxId: id,
-    standing,
-    subStatus: subStatuses[standing.status] ?? null,
-    stage: stages[standing.status],
-    memory: { order: id },
-    error: { code: subStatus ?? standing.status, message: 'the transaction was mined and failed' },
-  };
-}
-
-/** The faulty field of our request, and our reason, by Fireblocks' code. */
-const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
-  '-7': { field: 'credentials.api_key', issue: 'invalid_credentials' },
-  INSUFFICIENT_FUNDS: { field: 'amount', issue: 'insufficient_funds' },
-  BLOCKED_BY_POLICY: { field: '', issue: 'rejected_by_provider' },
-  REJECTED_AML_SCREENING: { field: '', issue: 'rejected_by_provider' },
-};
-
-function translate(error: unknown): unknown {
-  if (!(error instanceof FireblocksError)) return error;
-  if (error.status >= 500) return new ProviderUnavailable(error.message);
-  const { field, issue } = reasons[error.code] ?? { field: '', issue: 'rejected_by_provider' };
-  return new ProviderRejected(error.message, { field, issue, providerCode: error.code });
 }

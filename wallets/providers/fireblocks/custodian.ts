@@ -11,9 +11,10 @@ import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from 
 import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianBook } from '../simulated/custodian-book.ts';
 import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
+import { CustodianError, type CustodianOrder } from '../simulated/hosted.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type Standing, type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
+import { type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
 
 export type FireblocksStatus =
   | 'SUBMITTED'
@@ -24,21 +25,6 @@ export type FireblocksStatus =
   | 'CONFIRMING'
   | 'COMPLETED'
   | 'FAILED';
-
-/** The error answer of this system. */
-export class FireblocksError extends Error {
-  override readonly name = 'FireblocksError';
-  /** HTTP. */
-  readonly status: number;
-  /** A number for wrong calls, a sub-status for refused transactions. */
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
 
 export interface VaultAccount {
   /** A small number, as text. */
@@ -57,13 +43,6 @@ export interface TransactionRequest {
   readonly oneTimeAddress: string;
 }
 
-export interface FireblocksTransaction {
-  /** A UUID. */
-  readonly id: string;
-  readonly standing: Standing<FireblocksStatus>;
-  readonly subStatus: string | null;
-}
-
 interface StoredTransaction extends TransactionRequest {
   readonly id: string;
   readonly environment: ClusterEnvironment;
@@ -80,24 +59,18 @@ const usual: StatusTimeline<FireblocksStatus> = [
   { status: 'COMPLETED', fromMs: 3_000 },
 ];
 
-const subStatuses: Partial<Record<FireblocksStatus, string>> = {
-  CONFIRMING: 'PENDING_BLOCKCHAIN_CONFIRMATIONS',
-  COMPLETED: 'CONFIRMED',
-  FAILED: 'SMART_CONTRACT_EXECUTION_FAILED',
-};
-
 /** The timeline of a transaction. */
 export function fireblocksTimeline(outcome: TestOutcome | undefined): StatusTimeline<FireblocksStatus> {
   return timelineFor(usual, { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' }, outcome);
 }
 
 const errors = {
-  unavailable: () => new FireblocksError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable'),
-  credentials: () => new FireblocksError(401, '-7', 'unauthorized: the API key is not known'),
-  quote: () => new FireblocksError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy'),
-  funds: () => new FireblocksError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little'),
+  unavailable: () => new CustodianError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable'),
+  credentials: () => new CustodianError(401, '-7', 'unauthorized: the API key is not known'),
+  quote: () => new CustodianError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy'),
+  funds: () => new CustodianError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little'),
   submission: () =>
-    new FireblocksError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening'),
+    new CustodianError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening'),
 };
 
 export class SimulatedFireblocks {
@@ -150,7 +123,7 @@ export class SimulatedFireblocks {
     request: TransactionRequest,
     attempt: number,
     nowMs: number,
-  ): Promise<FireblocksTransaction> {
+  ): Promise<CustodianOrder> {
     const { externalTxId } = request;
     await this.#sleep(latencyMs('createTransaction', externalTxId));
     const outcome = testOutcome(environment, request.amount);
@@ -166,23 +139,15 @@ export class SimulatedFireblocks {
     return transactionAt(value, nowMs);
   }
 
-  async getTransaction(
-    tenant: string,
-    externalTxId: string,
-    nowMs: number,
-  ): Promise<FireblocksTransaction | undefined> {
+  async getTransaction(tenant: string, externalTxId: string, nowMs: number): Promise<CustodianOrder | undefined> {
     await this.#sleep(latencyMs('getTransaction', externalTxId));
     const stored = await this.#records.find<StoredTransaction>(tenant, 'tx', externalTxId);
     return stored === undefined ? undefined : transactionAt(stored.value, nowMs);
   }
 }
 
-function transactionAt(
-  { id, environment, amount, createdAt }: StoredTransaction,
-  nowMs: number,
-): FireblocksTransaction {
-  const now = standing(fireblocksTimeline(testOutcome(environment, amount)), createdAt, nowMs);
-  return { id, standing: now, subStatus: subStatuses[now.status] ?? null };
+function transactionAt({ id, environment, amount, createdAt }: StoredTransaction, nowMs: number): CustodianOrder {
+  return { id, standing: standing(fireblocksTimeline(testOutcome(environment, amount)), createdAt, nowMs) };
 }
 
 /** A UUID in the form of version 4, from a hash. */

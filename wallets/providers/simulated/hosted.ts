@@ -8,17 +8,46 @@ import {
   type ProviderAdapter,
   type ProviderInfo,
   ProviderRejected,
+  ProviderUnavailable,
   type Transfer,
   type TransferDraft,
   type WalletOrder,
 } from '../port/port.ts';
-import type { CustodianBook } from './custodian-book.ts';
+import type { BookWords, CustodianBook } from './custodian-book.ts';
 import { networkFee, openingBalances } from './economy.ts';
-import { type OrderStanding, progressOf, refusedTransfer } from './progress.ts';
+import { progressOf, refusedTransfer } from './progress.ts';
+import type { Standing } from './timeline.ts';
+
+/** The error answer of a custodian, in its own words. */
+export class CustodianError extends Error {
+  /** HTTP. */
+  readonly status: number;
+  /** e.g. "INSUFFICIENT_FUNDS". */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** An order at a custodian. */
+export interface CustodianOrder {
+  readonly id: string;
+  readonly standing: Standing<string>;
+}
 
 export interface HostedBridge {
   readonly info: ProviderInfo;
   readonly book: CustodianBook;
+  readonly words: BookWords;
+  /** Our sub-statuses, UPPER_SNAKE, by the custodian's statuses. */
+  readonly subStatuses: Readonly<Record<string, string>>;
+  /** Of an order that fails on the chain. */
+  readonly failure: { readonly code: string; readonly message: string };
+  /** The faulty field of our request, and our reason, by the custodian's error code; without one it rejected the request. */
+  readonly reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>>;
   /** The custodian's status of a refused order. */
   readonly refusedStatus: string;
   signIn(
@@ -34,11 +63,9 @@ export interface HostedBridge {
   /** Asks whether it would accept the transfer, without any effect. */
   estimate(draft: TransferDraft): Promise<void>;
   /** Idempotent by the intent's id. */
-  submit(meta: CallMeta, transfer: Transfer): Promise<OrderStanding>;
+  submit(meta: CallMeta, transfer: Transfer): Promise<CustodianOrder>;
   /** undefined: the custodian knows of no such order. */
-  find(meta: CallMeta, transfer: Transfer): Promise<OrderStanding | undefined>;
-  /** The custodian's error as ProviderRejected or ProviderUnavailable; any other error as it is. */
-  translate(error: unknown): unknown;
+  find(meta: CallMeta, transfer: Transfer): Promise<CustodianOrder | undefined>;
 }
 
 export const hostedEnvironments: readonly ClusterEnvironment[] = ['sandbox', 'production'];
@@ -49,7 +76,7 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
     try {
       return await call();
     } catch (error) {
-      throw bridge.translate(error);
+      throw translated(error, bridge);
     }
   };
   return {
@@ -78,9 +105,13 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
     async advance(meta, transfer) {
       const isSubmitted = transfer.intent.submission !== null;
       try {
-        const order = await calling(
+        const { id, standing } = await calling(
           async () => (isSubmitted ? await bridge.find(meta, transfer) : undefined) ?? bridge.submit(meta, transfer),
         );
+        const order = {
+          ...{ providerTxId: id, standing, stage: bridge.words.stageOf(standing.status), memory: { order: id } },
+          ...{ subStatus: bridge.subStatuses[standing.status] ?? null, error: bridge.failure },
+        };
         return progressOf(transfer, order, meta.nowMs);
       } catch (error) {
         if (!(error instanceof ProviderRejected)) throw error;
@@ -88,4 +119,12 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
       }
     },
   };
+}
+
+/** The custodian's error as ProviderRejected or ProviderUnavailable; any other error as it is. */
+function translated(error: unknown, { reasons }: HostedBridge): unknown {
+  if (!(error instanceof CustodianError)) return error;
+  if (error.status >= 500) return new ProviderUnavailable(error.message);
+  const { field, issue } = reasons[error.code] ?? { field: '', issue: 'rejected_by_provider' };
+  return new ProviderRejected(error.message, { field, issue, providerCode: error.code });
 }
