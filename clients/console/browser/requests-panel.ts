@@ -173,7 +173,7 @@ function requestView(context: ConsoleContext, reads: RequestReader, id: string):
 
 function facts({ store, go }: ConsoleContext, line: SandboxRequestLine, read: SandboxRequest | undefined): Node {
   const { session, faults } = line;
-  const seen = session === null ? undefined : sessionOf(store, session);
+  const seen = session === null ? undefined : sessionOf(store, session, line.tenant ?? undefined);
   const intent = read && intentOf(read);
   const touching = [...new Set([...faults, ...(seen?.faults ?? [])])];
   return pairs(

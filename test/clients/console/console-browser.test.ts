@@ -12,6 +12,7 @@ import { cluster } from '../../../clients/testing/index.ts';
 import { systemRandom, systemTimers } from '../../../core/actors/live/ports.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
+import type { SandboxDeps } from '../../../gateway/sandbox/deps.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
 import type { TenantStore } from '../../../wallets/store/contract.ts';
@@ -436,6 +437,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       routes: () =>
         sandboxRoutes({
           ...{ version: '0.0.0-test', control: undefined, sessions, timers: systemTimers, places: new StreamPlaces() },
+          ...{ routes: () => [], webhooks: {} as SandboxDeps['webhooks'] },
           ownerOf: async () => new ServiceError('unavailable', 'not here'),
         }),
     });
