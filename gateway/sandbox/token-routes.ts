@@ -97,6 +97,7 @@ export function tokenRoutes({ tokens, ownerOf }: Pick<SandboxDeps, 'tokens' | 'o
       description: 'Of a token that you hold, also of a made-up one. 404: no such token works here.',
       body: OwnerBody,
       responses: { 200: { description: 'Its owner', schema: TokenOwner } },
+      errors: [404],
       handle: async (_, { body }) => {
         const owner = await ownerOf(body.token);
         if (owner instanceof ServiceError) throw owner.kind === 'unavailable' ? owner : noSuch('token');

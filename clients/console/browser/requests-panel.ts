@@ -187,7 +187,7 @@ function facts({ store, go }: ConsoleContext, line: SandboxRequestLine, read: Sa
       ['Idempotency key', read?.idempotency_key ?? ''],
       ['Replay', line.is_replay ? 'yes: nothing was done again' : ''],
       ['Limit left', line.rate_limit_left === null ? '' : String(line.rate_limit_left)],
-      ['Receipt', [line.receipt_state, line.reason_code].filter((part) => part !== null).join(' · ')],
+      ['Reason', [line.receipt_state, line.reason_code].filter((part) => part !== null).join(' · ')],
       [
         'Session',
         session === null

@@ -25,15 +25,21 @@ export function listedRequests(
 }
 
 /** It was answered with an error, in its status or in its receipt, or not at all. */
-export function hasFailed({ status, grpc_status: rpc, aborted, receipt_state: state }: SandboxRequestLine): boolean {
-  const isRefused = state === 'DENIED' || state === 'BACKEND_FAILED' || state === 'EXPIRED' || state === 'REVOKED';
-  return aborted || isRefused || (status ?? 0) >= 400 || (rpc !== null && rpc !== 'OK');
+export function hasFailed(line: SandboxRequestLine): boolean {
+  const { status, grpc_status: rpc, aborted } = line;
+  return aborted || isRefused(line) || (status ?? 0) >= 400 || (rpc !== null && rpc !== 'OK');
+}
+
+/** In its receipt, whatever its status. */
+function isRefused({ receipt_state: state }: SandboxRequestLine): boolean {
+  return state === 'DENIED' || state === 'BACKEND_FAILED' || state === 'EXPIRED' || state === 'REVOKED';
 }
 
 /** As a chip: the text and its kind. */
 export function outcomeOf(line: SandboxRequestLine): readonly [string, string] {
-  const { status, grpc_status: rpc, aborted } = line;
-  const text = aborted ? 'left' : (rpc ?? (status === null ? 'no answer' : String(status)));
+  const { status, grpc_status: rpc, aborted, receipt_state: state } = line;
+  const sent = rpc ?? (status === null ? 'no answer' : String(status));
+  const text = aborted ? 'left' : isRefused(line) ? `${sent} ${state}` : sent;
   return [text, hasFailed(line) ? 'failed' : 'completed'];
 }
 

@@ -34,6 +34,7 @@ describe('a request', () => {
     expect(hasFailed(request({ status: 404 }))).toBe(true);
     expect(hasFailed(request({ receipt_state: 'DENIED', status: 200 }))).toBe(true);
     expect(hasFailed(request({ aborted: true }))).toBe(true);
+    expect(outcomeOf(request({ receipt_state: 'DENIED', status: 200 }))).toEqual(['200 DENIED', 'failed']);
     expect(outcomeOf(request({ door: 'grpc', status: 200, grpc_status: 'OK' }))).toEqual(['OK', 'completed']);
     expect(outcomeOf(request({ door: 'grpc', status: 200, grpc_status: 'UNAVAILABLE' }))).toEqual([
       'UNAVAILABLE',

@@ -99,7 +99,7 @@ describe('a stream of the sandbox', () => {
     expect(figures).toMatchObject({ processes: [{ resident_bytes: 1_000_000, cpu: 0 }] });
   });
 
-  it('brings requests at once, errors first where not all fit, and goes on without a supervisor', async () => {
+  it('brings requests at once, errors first where not all fit, and continues without a supervisor', async () => {
     const control = new FakeControl();
     const requests = new RequestLog(systemPorts.timers);
     const add = (id: string, error?: ServiceError) => {

@@ -62,7 +62,7 @@ class Desk {
         version: 1,
         walletId,
         providerTxId,
-        destination: {},
+        ...{ destination: {}, metadata: {} },
         status: 'signing',
       } as unknown as IntentRecord),
     );

@@ -300,6 +300,7 @@ describe('an adjustment', () => {
       walletId: 'wal_1',
       connectionId: 'pcn_1',
       destination: {},
+      metadata: {},
       status: 'failed',
     };
     await done(store, tenant, {

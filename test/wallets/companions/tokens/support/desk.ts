@@ -159,7 +159,7 @@ export class TokenDesk {
     const intent = {
       ...{ id: intentIdOf(id), version: 1, walletId: 'wal_1', connectionId: 'pcn_1', provider: 'self_hosted' },
       ...{ destination: { address: '0x1' }, asset: 'GOLD', status, submission: null, subStatus: null },
-      ...{ providerError: null, providerTxId: null, ...over },
+      ...{ providerError: null, providerTxId: null, metadata: {}, ...over },
     };
     const due = [{ member: memberOf(id), atMs: this.nowMs }];
     await this.does({ puts: [create(intentType, intent as unknown as IntentRecord)], due });
