@@ -101,7 +101,8 @@ export class RouteWalk {
   }
 
   #isOfLatest({ path }: Route): boolean {
-    return this.#latest !== undefined && path.startsWith(this.#latest.template);
+    const { template } = this.#latest ?? {};
+    return template !== undefined && path.startsWith(template) && !path.slice(template.length).includes(':');
   }
 
   async #hired(scopes: readonly string[]): Promise<Operator> {
