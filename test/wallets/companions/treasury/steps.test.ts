@@ -85,7 +85,16 @@ class Desk {
   }
 
   async intent(id: string, status: string, subStatus: string | null = null): Promise<this> {
-    const record = { id, version: 1, walletId: 'wal_1', connectionId: 'pcn_v', destination: {}, metadata: {}, status, subStatus };
+    const record = {
+      id,
+      version: 1,
+      walletId: 'wal_1',
+      connectionId: 'pcn_v',
+      destination: {},
+      metadata: {},
+      status,
+      subStatus,
+    };
     await done(store, this.tenant, { puts: [create(intentType, record as unknown as IntentRecord)] });
     return this;
   }
