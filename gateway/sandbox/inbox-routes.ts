@@ -56,12 +56,8 @@ const InboxView = Closed(
 const params = Closed({ id: PathId('id of the inbox, which is that of its webhook') });
 
 export function inboxRoutes({ inboxes, webhooks }: SandboxDeps): readonly Route[] {
-  const open = () => {
-    if (inboxes === undefined) throw notSupported('this gateway has no inboxes');
-    return inboxes;
-  };
   const find = (tenant: string, id: string): Inbox => {
-    const inbox = open().find(tenant, id);
+    const inbox = inboxes?.find(tenant, id);
     if (inbox === undefined) throw noSuch('inbox');
     return inbox;
   };
@@ -82,8 +78,8 @@ export function inboxRoutes({ inboxes, webhooks }: SandboxDeps): readonly Route[
       errors: [409, 422],
       responses: { 201: { description: 'The inbox', schema: NewInbox } },
       handle: async (context, { body: { events = ['*'] } }) => {
-        const place = open().newPlace();
-        if (place === undefined) {
+        const place = inboxes?.newPlace();
+        if (inboxes === undefined || place === undefined) {
           throw notSupported(
             'no worker of this sandbox reaches this gateway: register a webhook with a URL of your own',
           );
@@ -96,7 +92,7 @@ export function inboxRoutes({ inboxes, webhooks }: SandboxDeps): readonly Route[
         const { id, secret: plain } = made.body as { readonly id: string; readonly secret: string };
         context.log.info(whoDid(context, 'inboxes.create', { id }), 'an inbox was made');
         // Before its first delivery, which may come with the commit.
-        const inbox = open().open(id, context.tenant, place, plain);
+        const inbox = inboxes.open(id, context.tenant, place, plain);
         return { ...made, body: { ...summaryOf(inbox), secret: plain } };
       },
     }),
@@ -140,7 +136,7 @@ export function inboxRoutes({ inboxes, webhooks }: SandboxDeps): readonly Route[
       handle: async (context, { params: { id } }) => {
         find(context.tenant, id);
         const removed = await webhooks.remove(context, id);
-        return { ...removed, afterCommit: () => open().close(id) };
+        return { ...removed, afterCommit: () => inboxes?.close(id) };
       },
     }),
   ];

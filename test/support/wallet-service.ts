@@ -276,7 +276,8 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     environment,
     tokens,
     clock,
-    rest: ({ admission, log, clock: time, seen }) => {
+    rest: ({ admission, log, clock: time, seen, inboxes }) => {
+      inboxes.reachedAt('127.0.0.1:8080');
       const ports = liveWalletPorts({
         redis,
         credentialKeysDir: join(folder, 'keys'),
@@ -293,7 +294,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
           config,
           admission,
           checkResponses: true,
-          ...(environment === 'sandbox' && { sandbox: { ...sandbox, requests: seen } }),
+          ...(environment === 'sandbox' && { sandbox: { ...sandbox, requests: seen, inboxes } }),
         },
       );
       return { routes: built.routes, deps: built.deps, wallets: built.store };

@@ -29,6 +29,8 @@ const ids = {
   archived: '',
   intent: '',
   event: '',
+  request: '',
+  inbox: '',
   webhook: '',
   policy: '',
   list: '',
@@ -60,6 +62,12 @@ async function made(url: string, body: object): Promise<Record<string, string>> 
   return answer.body as Record<string, string>;
 }
 
+/** A tenant's requests are kept until a thousand others have come. */
+async function lastRequest(): Promise<string> {
+  const listed = await service.http.inject({ url: '/v1/sandbox/requests', headers: owner });
+  return (listed.json() as { requests: { id: string }[] }).requests[0]!.id;
+}
+
 beforeAll(async () => {
   service = await startWalletService({ sessions, reads: sessions });
   sessions.put(tenant, ids.session);
@@ -88,6 +96,8 @@ beforeAll(async () => {
   const happened = await service.http.inject({ url: `/v1/events?resource_id=${ids.intent}`, headers: owner });
   ids.event = (happened.json() as { events: { id: string }[] }).events[0]!.id;
   ids.webhook = (await made('/v1/webhooks', { url: 'https://example.com', events: ['*'] })).id!;
+  ids.inbox = (await made('/v1/sandbox/inboxes', {})).id!;
+  ids.request = await lastRequest();
   const delivery: DeliveryRecord = {
     id: deliveryIdOf('evt_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e', ids.webhook),
     version: 1,
@@ -174,6 +184,8 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/recon/jobs/', ids.job],
     ['/v1/recon/exceptions/', ids.exception],
     ['/v1/sandbox/provider-connections/', ids.connection],
+    ['/v1/sandbox/requests/', ids.request],
+    ['/v1/sandbox/inboxes/', ids.inbox],
     ['/v1/sessions/', ids.session],
   ];
   if (path.startsWith('/v1/sandbox/sessions/')) {
@@ -258,6 +270,7 @@ describe('the whole wallet API', () => {
       providerConnectionIds: ['pcn_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e'],
     });
     const stranger = bearer(limited);
+    ids.request = await lastRequest();
     // Policies and lists belong to no connection, and decide on the intents of each.
     const paths = Object.entries(ofTenants(document).paths as Document).filter(
       ([path]) => !/^\/v1\/(policies|compliance\/lists)\//.test(path),
