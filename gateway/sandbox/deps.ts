@@ -3,13 +3,21 @@ import type { Timers } from '../../core/actors/contract.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
-import type { Route } from '../api/route.ts';
+import type { Answer, RequestContext, Route } from '../api/route.ts';
 import type { TokenStore } from '../auth/token-store.ts';
-import type { InboxWebhooks } from './inbox-routes.ts';
 import type { Inboxes } from './inboxes.ts';
 import type { RequestLog } from './request-log.ts';
 import type { SandboxSessions } from './sessions.ts';
 import type { StreamPlaces } from './stream-places.ts';
+
+/** How webhooks are made and removed (wallets/delivery/webhooks). */
+export interface InboxWebhooks {
+  register(
+    context: RequestContext,
+    asked: { readonly url: string; readonly events: string[]; readonly description: string },
+  ): Promise<Answer>;
+  remove(context: RequestContext, id: string): Promise<Answer>;
+}
 
 export interface SandboxDeps {
   /** Of the service. */

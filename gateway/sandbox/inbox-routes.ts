@@ -1,7 +1,7 @@
 /** /v1/sandbox/inboxes: a receiver of webhooks at this gateway, with its webhook, in one step. */
 import Type from 'typebox';
 import { EventList } from '../../wallets/delivery/webhooks/public.ts';
-import type { Answer, RequestContext, Route } from '../api/route.ts';
+import type { Route } from '../api/route.ts';
 import { route } from '../api/route.ts';
 import { Closed, ListOf, Nullable, OneOf, PathId, secret, Timestamp } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
@@ -9,15 +9,6 @@ import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { deliveriesKept, type Inbox, type InboxDelivery, inboxBodyBytes } from './inboxes.ts';
 import { common, isoTime, wholeList } from './shared.ts';
-
-/** How webhooks are made and removed (wallets/delivery/webhooks). */
-export interface InboxWebhooks {
-  register(
-    context: RequestContext,
-    asked: { readonly url: string; readonly events: string[]; readonly description: string },
-  ): Promise<Answer>;
-  remove(context: RequestContext, id: string): Promise<Answer>;
-}
 
 const Check = OneOf(['valid', 'invalid', 'missing']);
 

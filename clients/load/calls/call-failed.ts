@@ -37,11 +37,6 @@ export function failureOf(error: unknown): LoadCallFailure {
   return { code: error instanceof Error ? error.message : String(error), effect: 'unknown' };
 }
 
-/** Whether a failure's code is a refusal for load: of the rate limit, or of a full queue. */
-export function isRefusal(code: string): boolean {
-  return /^(429|RESOURCE_EXHAUSTED) (OVERLOADED|RATE_LIMITED)$/.test(code);
-}
-
 /** `"signing";q=2000;w=10`; undefined: the answer names no policy. */
 export function rateLimitOf(policy: string | undefined): RateLimit | undefined {
   const found = /^"([^"]+)";q=(\d+);w=(\d+)$/.exec(policy ?? '');

@@ -2,7 +2,6 @@
  * Counts the events of a run: per stage its operations, their calls, and the operations that were not sent; over time one point a
  * second. Latencies count from the time at which an operation was due.
  */
-import { isRefusal } from '../calls/call-failed.ts';
 import { type Latency, LatencyHistogram } from './histogram.ts';
 
 /** Of an operation, or of an endpoint that it calls. */
@@ -179,4 +178,9 @@ function tallyOf(tallies: Map<string, Tally>, name: string): Tally {
     tallies.set(name, tally);
   }
   return tally;
+}
+
+/** Whether a failure's code is a refusal for load: of the rate limit, or of a full queue. */
+function isRefusal(code: string): boolean {
+  return /^(429|RESOURCE_EXHAUSTED) (OVERLOADED|RATE_LIMITED)$/.test(code);
 }
