@@ -275,8 +275,8 @@ function parseXml(document: string): Element {
   const pattern =
     /<\?xml version="1\.0" encoding="UTF-8"\?>|<(\/?)([a-z-]+)((?: [a-z]+="[^"<]*")*)(\/?)>|([^<>]+)|([\s\S])/g;
   const words = (text: string) => {
-    if (/&(?!(amp|lt|gt|quot);)/.test(text)) throw new Error(`a bare & in ${text}`);
-    return text.replace(/&(\w+);/g, (_, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"' })[name]!);
+    if (/&(?!(amp|lt|gt|quot|apos);)/.test(text)) throw new Error(`a bare & in ${text}`);
+    return text.replace(/&(\w+);/g, (_, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" })[name]!);
   };
   for (const [all, closes, name, attributes, empty, text, wrong] of document.matchAll(pattern)) {
     if (wrong !== undefined) throw new Error(`not well formed at ${all}`);
