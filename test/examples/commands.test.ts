@@ -364,6 +364,7 @@ describe('docs/wallet-guide.md', () => {
       { wallets: [{ name: 'Treasury' }], has_more: false },
       { dry_run: true, decision: 'allow', sufficient_funds: true },
       expect.stringMatching(/^one intent: txi_/),
+      { transaction_intents: [{ external_id: expect.stringMatching(/^rent-/) }] },
       { status: 'completed', asset: 'ETH', amount: '0.25' },
       { name: 'petty-cash', mode: 'enforce', warnings: [] },
       'require_approval',
@@ -380,7 +381,7 @@ describe('docs/wallet-guide.md', () => {
       { wallets: [{ status: 'archived', archive_reason: 'the guide is over' }] },
     ]);
 
-    const [, , wallet, , , , , intent] = lines;
+    const [, , wallet, , , , , , intent] = lines;
     const transaction = Transaction.from(intent.provider_details.raw_transaction);
     expect(transaction).toMatchObject({ hash: intent.provider_tx_id, from: wallet.addresses[0].address });
     const jwks = await (await fetch(new URL('/v1/.well-known/jwks.json', cluster.httpUrl))).json();

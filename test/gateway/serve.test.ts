@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Ports } from '../../core/actors/contract.ts';
+import type { MachineMs, Ports } from '../../core/actors/contract.ts';
 import { silentLog, systemTimers } from '../../core/actors/live/ports.ts';
 import { plannedModules } from '../../gateway/api/modules.ts';
 import type { Route } from '../../gateway/api/route.ts';
@@ -17,6 +17,8 @@ import { isStreaming } from '../../gateway/api/route-table.ts';
 import { signingMethods } from '../../gateway/api/signing-methods.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openapiPath } from '../../gateway/openapi/document.ts';
+import { Inboxes } from '../../gateway/sandbox/inboxes.ts';
+import { RequestLog } from '../../gateway/sandbox/request-log.ts';
 import { type PlainRequest, plainRequest } from '../../gateway/serve/plain-request.ts';
 import { composeWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
@@ -61,6 +63,9 @@ async function openWorld(): Promise<World> {
   const clock = { nowMs: () => nowMs };
   const random = seeded();
   const redis = new MemoryRedis(clock).client();
+  const timers = { elapsedMs: () => 0, epochMs: () => nowMs as MachineMs };
+  const inboxes = new Inboxes({ random, timers });
+  inboxes.reachedAt('127.0.0.1:8080');
   let api: WalletApi | undefined;
   const gateway = await openGateway({
     limits: {
@@ -87,7 +92,10 @@ async function openWorld(): Promise<World> {
         {
           config: { environment: 'sandbox', tokenKey, receiptSeed: new Uint8Array(32).fill(9), chainBlockMs: 1_000 },
           admission,
-          sandbox: { version: '0.0.0-test', control: new FakeControl(), sessions: new FakeSessions() },
+          sandbox: {
+            ...{ version: '0.0.0-test', control: new FakeControl(), sessions: new FakeSessions(), inboxes },
+            requests: new RequestLog(timers),
+          },
         },
       );
       return { routes: api.routes, deps: api.deps, wallets: api.store };

@@ -29,7 +29,7 @@ describe('an answer that shows something else than was asked for', () => {
 
   test('in a field, at any depth', () => {
     expect(shows({ name: 'a' }, { name: 'b' })).toThrow('POST /v1/x asks for /name "a" and shows "b"');
-    expect(shows({ to: { memo: 'a' } }, { to: { memo: null } })).toThrow('/to/memo "a" and shows null');
+    expect(shows({ terms: { memo: 'a' } }, { terms: { memo: null } })).toThrow('/terms/memo "a" and shows null');
     expect(shows({ events: ['a', 'b'] }, { events: ['a', 'c'] })).toThrow('/events/1 "b" and shows "c"');
     expect(shows({ amount: '1.5' }, { amount: '1.05' })).toThrow('/amount');
   });

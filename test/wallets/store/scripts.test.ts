@@ -509,7 +509,16 @@ describeScript('wallets/store/events.lua', (script) => {
     await add(5, 'other.a', 'x', at + 20, 'con_2');
   };
   const read = async (more: object) => {
-    const query = { after: 0, pageMax: 9, scannedMax: 100, resourceId: '', fromMs: '', beforeMs: '', types: [] };
+    const query = {
+      after: 0,
+      pageMax: 9,
+      scannedMax: 100,
+      resourceId: '',
+      eventId: '',
+      fromMs: '',
+      beforeMs: '',
+      types: [],
+    };
     const reply = (await script.refused({ prefixKey }, { ...query, ...more })) as [
       number,
       unknown,
@@ -540,7 +549,16 @@ describeScript('wallets/store/events.lua', (script) => {
 
   test('a log whose sequence is no number is named', async () => {
     await script.redis.hset(`${p}seq`, 'n', 'garbage');
-    const all = { after: 0, pageMax: 9, scannedMax: 9, resourceId: '', fromMs: '', beforeMs: '', types: [] };
+    const all = {
+      after: 0,
+      pageMax: 9,
+      scannedMax: 9,
+      resourceId: '',
+      eventId: '',
+      fromMs: '',
+      beforeMs: '',
+      types: [],
+    };
     expect(await script.call({ prefixKey }, all)).toEqual(['tampered', 'seq']);
   });
 
