@@ -3,6 +3,7 @@
  * text until a page asks (request-views.ts). It watches after all others: it takes from an entry what it does not keep.
  */
 import type { Timers } from '../../core/actors/contract.ts';
+import { pageReadsHeader } from '../../core/pages/page-reads.ts';
 import { faultsHeader } from '../../scenarios/faults/api-fault-answers.ts';
 import type { AccessEntry, Ending, RequestWatcher } from '../access-log/access-log.ts';
 
@@ -31,8 +32,8 @@ export interface RequestLogLimits {
 const defaults: RequestLogLimits = { ofTenantMax: 1_000, bytesMax: 32 * 1024 * 1024 };
 /** The entry and its ending. */
 const entryBytes = 1_000;
-/** A page's own reading would fill what it reads. */
-const own = /^\/v1\/sandbox\/(stream|requests(\/:id)?)$/;
+/** A page's own reading would fill what it reads; its other reads have the header. */
+const own = /^\/v1\/sandbox\/(stream|requests(\/:id)?|tokens\/owner)$/;
 /** The first number of a life is beyond the last one of the life before, by far. */
 const numbersPerMs = 1_000;
 /** Slots of dropped requests are given back in bulk. */
@@ -72,7 +73,7 @@ export class RequestLog implements RequestWatcher {
     if (ending.isProbe) return;
     // The files of pages.
     if (principal === undefined && error === undefined && headers?.[faultsHeader] === undefined) return;
-    if (ending.route !== undefined && own.test(ending.route)) return;
+    if (headers?.[pageReadsHeader] !== undefined || (ending.route !== undefined && own.test(ending.route))) return;
     const bytes = entryBytes + (body?.length ?? 0) + (answer?.body?.length ?? 0);
     const tenant = principal?.tenant ?? '';
     const of = this.#of(tenant);

@@ -1,6 +1,8 @@
 /** The page as a whole: its state, its connection and its token; shell.ts draws it. Runs in the browser, which is passed in. */
+
+import { pageReadsHeader } from '../../../core/pages/page-reads.ts';
 import { tokenEntry } from '../../../core/pages/token-entry.ts';
-import { ApiError, type Client, createClient } from '../../client/index.ts';
+import { ApiError, type Client } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
 import { sessionOf } from './ceremonies.ts';
 import { ceremoniesPanel } from './ceremonies-panel.ts';
@@ -21,7 +23,7 @@ import type { SessionViews } from './session-view.ts';
 import { panelNames, shell } from './shell.ts';
 import { keyOf, makeStore } from './store.ts';
 import { followStream } from './stream.ts';
-import { makeTenants } from './tenants.ts';
+import { makeTenants, pageClient } from './tenants.ts';
 import { tenantsPanel } from './tenants-panel.ts';
 import { timePanel } from './time-panel.ts';
 import type { Node } from './ui.ts';
@@ -29,6 +31,8 @@ import { followWallets, type WalletData } from './wallet-data.ts';
 import { walletsPanel } from './wallets-panel.ts';
 
 const madeMax = 20;
+/** The page is drawn again after so long at the earliest. */
+const drawEveryMs = 50;
 
 export function startConsole(page: ConsoleBrowser): void {
   const { document, sessionStorage } = page;
@@ -41,6 +45,7 @@ export function startConsole(page: ConsoleBrowser): void {
   let said = '';
   let made: readonly MadeCall[] = [];
   let waiting = false;
+  let drawnMs = 0;
   let stop = (): void => undefined;
   let picture = pictureOf([]);
   let pictured: unknown;
@@ -48,14 +53,18 @@ export function startConsole(page: ConsoleBrowser): void {
   let open: OpenSession | undefined;
   let followed: { readonly client: Client; readonly beganAt: unknown; readonly data: WalletData } | undefined;
 
-  const client = createClient({ baseUrl: page.location.origin, token: () => token, clientName: 'signmesh-console' });
+  const client = pageClient(page, () => token);
   const changed = () => {
     if (waiting) return;
     waiting = true;
-    page.requestAnimationFrame(() => {
-      waiting = false;
-      draw();
-    });
+    const frame = () =>
+      page.requestAnimationFrame(() => {
+        waiting = false;
+        drawnMs = page.performance.now();
+        draw();
+      });
+    // Under load each message and each session that was read would draw the whole page.
+    page.setTimeout(frame, Math.max(0, drawnMs + drawEveryMs - page.performance.now()));
   };
   const tenants = makeTenants(
     page,
@@ -96,7 +105,7 @@ export function startConsole(page: ConsoleBrowser): void {
     return entry.outcome.isGood;
   };
   const ask = async <T>(path: string): Promise<T> => {
-    const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}` } });
+    const response = await page.fetch(path, { headers: { authorization: `Bearer ${token}`, [pageReadsHeader]: '1' } });
     if (!response.ok) throw new Error(`${path.split('?')[0]} answers ${response.status}`);
     return (await response.json()) as T;
   };

@@ -2,7 +2,8 @@
  * The tokens that this tab holds, one for each person of each tenant: whose calls the page makes, and whose sessions and wallets it
  * reads. The first is the one that reads the stream. The others stay in the tab's sessionStorage. Runs in the browser.
  */
-import { type Client, createClient } from '../../client/index.ts';
+import { pageReadsHeader } from '../../../core/pages/page-reads.ts';
+import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
 import type { ConsoleBrowser } from './dom.ts';
 
 export interface HeldToken {
@@ -32,12 +33,26 @@ export interface Tenants {
   forget(actor: string): void;
 }
 
+/** A client whose reads are the page's own. */
+export function pageClient(
+  page: Pick<ConsoleBrowser, 'location' | 'fetch'>,
+  token: NonNullable<ClientOptions['token']>,
+): Client {
+  const fetch: ClientOptions['fetch'] = (url, init = {}) =>
+    page.fetch(url, isRead(init) ? { ...init, headers: { ...init.headers, [pageReadsHeader]: '1' } } : init);
+  return createClient({ baseUrl: page.location.origin, token, clientName: 'signmesh-console', fetch });
+}
+
+function isRead({ method = 'GET' }: RequestInit): boolean {
+  return method === 'GET';
+}
+
 const heldEntry = 'signmesh-tokens';
 const heldMax = 20;
 
 /** `client`: with the page's own token. */
 export function makeTenants(
-  page: Pick<ConsoleBrowser, 'location' | 'sessionStorage'>,
+  page: Pick<ConsoleBrowser, 'location' | 'sessionStorage' | 'fetch'>,
   client: Client,
   ownToken: () => string,
   changed: () => void,
@@ -48,8 +63,7 @@ export function makeTenants(
   const clients = new Map<string, Client>();
   const clientWith = ({ token }: HeldToken): Client => {
     if (token === own?.token) return client;
-    const found =
-      clients.get(token) ?? createClient({ baseUrl: page.location.origin, token, clientName: 'signmesh-console' });
+    const found = clients.get(token) ?? pageClient(page, token);
     clients.set(token, found);
     return found;
   };

@@ -296,12 +296,13 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
       const content = await page.content();
       expect([String(made.secret), 'key=hidden'].filter((text) => content.includes(text))).toEqual([]);
 
-      await running.must(200, 'GET', '/v1/policies?limit=3');
+      await running.must(200, 'GET', '/v1/wallets?limit=3');
       await page.getByRole('button', { name: '← Requests' }).click();
-      await page.locator('#request-words').fill('get /v1/policies');
+      await page.locator('#request-words').fill('get /v1/wallets');
       const reads = page.locator('[data-request]');
+      await until(async () => (await reads.count()) === 1, 'the one read that no page made');
       await reads.getByRole('button').click();
-      await page.locator('pre', { hasText: `curl -sS '${url()}v1/policies?limit=3'` }).waitFor();
+      await page.locator('pre', { hasText: `curl -sS '${url()}v1/wallets?limit=3'` }).waitFor();
       await page.getByRole('button', { name: 'Send again' }).click();
       await page.locator('.last-call.good', { hasText: 'answered 200' }).waitFor();
       await page.getByRole('button', { name: '← Requests' }).click();

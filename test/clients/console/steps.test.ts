@@ -128,7 +128,7 @@ describe('the tokens of a tab', () => {
       getItem: (name: string) => kept.get(name) ?? null,
       setItem: (name: string, value: string) => void kept.set(name, value),
     };
-    const page = { location: { hash: '', origin: 'http://h' }, sessionStorage };
+    const page = { location: { hash: '', origin: 'http://h' }, sessionStorage, fetch };
     return {
       tenants: makeTenants(
         page,
