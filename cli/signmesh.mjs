@@ -50,6 +50,8 @@ const sameSignalMs = 700;
 const interruptedCode = 130;
 /** For npm or a package manager that has been asked to stop. */
 const stopGraceMs = 3000;
+/** A browser's first start on a busy machine. */
+const browserStartMs = 30_000;
 
 class SetupFailure extends Error {}
 /** There is no suitable redis-server, and none can be installed. */
@@ -318,18 +320,27 @@ async function aptInstall(program, packages, asRoot) {
 
 const chromiumPackages = { 'apt-get': ['chromium'], dnf: ['chromium'], apk: ['chromium'] };
 
-/** Tests open pages in it (test/support/chromium.ts). Without one they do not run, and `npm test` reads why. */
+/**
+ * Tests open pages in it (test/support/chromium.ts). Without one that starts they do not run, and `npm test` reads why: a container
+ * may hold the program and not let it run.
+ */
 async function ensureChromium() {
-  if (process.env.CHROMIUM_PATH || ['chromium', 'chromium-browser', 'google-chrome'].some(onPath)) return;
   const missing = (why) =>
     new SetupFailure(
       `chromium is not on this machine${why}. Install the package "chromium", or set CHROMIUM_PATH to a browser's program.`,
     );
   try {
-    await install('chromium', chromiumPackages, missing);
+    const known = process.env.CHROMIUM_PATH || ['chromium', 'chromium-browser', 'google-chrome'].find(onPath);
+    if (!known) await install('chromium', chromiumPackages, missing);
+    const browser = known || 'chromium';
+    const words = ['--headless', '--no-sandbox', '--disable-gpu', '--dump-dom', 'about:blank'];
+    const { status } = spawnSync(browser, words, { stdio: 'ignore', timeout: browserStartMs });
+    if (status !== 0)
+      throw new SetupFailure(`${browser} does not start here. Set CHROMIUM_PATH to a browser's program that does.`);
   } catch (error) {
     if (!(error instanceof SetupFailure)) throw error;
     globalThis.signmeshNoChromium = error.message;
+    process.env.CHROMIUM_PATH = 'none';
   }
 }
 

@@ -2,7 +2,7 @@
  * `npm test`: every check of the repository, then, if all pass, its tests. All work offline except the two tests that
  * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for programs. Where there is no redis-server and
  * none can be installed, `npm test` runs the tiers that need none, and a line after it counts the tests that did not run; without
- * a Chromium it counts those that open a page. With --strict, or with CI set, as in continuous integration, it fails then.
+ * a Chromium it counts those that open a page. With --strict it fails then; for lack of Redis also with CI set (.ci/run).
  *
  * `--tier fast` runs the checks and the tests of that tier, `--tier worlds`, `--tier redis` and `--tier system` only the tests
  * of theirs.
@@ -55,7 +55,11 @@ export async function run(args: readonly string[]): Promise<number> {
   if (missing !== undefined && tier !== 'all') throw new Failure(missing);
   if ((tier === 'all' || tier === 'fast') && !(await allPass(root))) return exitCodes.failed;
   const words = rest.filter((word) => word !== '--thorough' && word !== '--strict');
-  const reach = { isLimited: !isThorough, isStrict: isStrict(rest, process.env.CI) };
+  const reach = {
+    isLimited: !isThorough,
+    isStrict: isStrict(rest, process.env.CI),
+    needsBrowser: rest.includes('--strict'),
+  };
   const passed = await allTestsPass({ root, tier, words, missing, missingBrowser: noChromium(), ...reach });
   return passed ? exitCodes.ok : exitCodes.failed;
 }

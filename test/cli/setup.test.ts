@@ -279,7 +279,13 @@ test('tests get a chromium, and no other command does; without one they hear why
   fixture.program('sudo', 'shift\nexec "$@"');
   fixture.program('apk', `echo 'E: no such package' >&2; exit 1`);
   await fixture.run(['up']);
-  await fixture.run(['--development', 'check'], { CHROMIUM_PATH: '/a/browser' });
+  fixture.program('browser', '');
+  const own = { CHROMIUM_PATH: fixture.path('bin/browser') };
+  expect((await fixture.run(['--development', 'check'], own)).stdout).toBe('one check\n');
+  fixture.program('browser', 'exit 1');
+  expect((await fixture.run(['--development', 'check'], own)).stdout).toMatch(
+    /^one check \(\S+\/browser does not start here\. /,
+  );
   expect(fixture.calls('apk')).toBe(0);
   const why = 'chromium is not on this machine, and apk did not install it: E: no such package. ';
   const remedy = 'Install the package "chromium", or set CHROMIUM_PATH to a browser\'s program.';

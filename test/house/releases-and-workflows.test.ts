@@ -63,7 +63,7 @@ describe('its workflow', () => {
 
   test('tests before it publishes, by commands that exist', () => {
     const commands = steps.flatMap(({ run }) => (run?.startsWith('npm ') ? [run] : []));
-    expect(commands.slice(-3)).toEqual(['npm ci', 'npm test', 'npm run release']);
+    expect(commands.slice(-3)).toEqual(['npm ci', 'npm test -- --strict', 'npm run release']);
     expect(Object.keys(ofCheckout.scripts)).toEqual(expect.arrayContaining(['test', 'release']));
   });
 });

@@ -2,8 +2,9 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
-/** Its path: CHROMIUM_PATH, or where systems install it; undefined: there is none. */
+/** Its path: CHROMIUM_PATH, or where systems install it; undefined: there is none that starts (`ensureChromium` of cli/signmesh.mjs). */
 export function findChromium(): string | undefined {
+  if (process.env.CHROMIUM_PATH === 'none') return undefined;
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
   const candidates = [
     process.env.CHROMIUM_PATH,
