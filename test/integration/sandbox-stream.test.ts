@@ -1,7 +1,8 @@
-/** The stream of a cluster of processes: a key and a signature as they happen, and what each process uses. */
+/** The sandbox of a cluster of processes: its stream, with a key and a signature as they happen, and an inbox that its worker reaches. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient, type SandboxStreamBatch, type SandboxStreamMessage } from '../../clients/client/index.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
+import { until } from '../support/until.ts';
 
 let cluster: SharedCluster;
 beforeAll(async () => {
@@ -51,4 +52,19 @@ test('a page sees sessions of other tenants as they happen, and continues where 
   expect(gateway?.resident_bytes).toBeGreaterThan(1_000_000);
   expect(gateway?.cpu).toBeGreaterThanOrEqual(0);
   scope.abort();
+});
+
+test('an inbox gets what the worker delivers, with signatures that hold, and ends with its webhook', async () => {
+  const admin = createClient({ baseUrl: cluster.httpUrl, token: cluster.ready.token! });
+  const { id, secret } = await admin.sandbox.createInbox({ events: ['webhook.*'] });
+  expect(secret).toMatch(/^whsec_/);
+  const { event_id: pinged } = await admin.webhooks.ping(id);
+  const delivered = async () =>
+    (await admin.sandbox.inbox(id)).deliveries.find(({ headers }) => headers['webhook-id'] === pinged);
+  expect(await until(delivered, 'the ping in the inbox')).toMatchObject({
+    checks: { x_svc_signature: 'valid', webhook_timestamp: 'valid', webhook_signature: 'valid' },
+    answered: 200,
+  });
+  await admin.sandbox.deleteInbox(id);
+  await expect(admin.webhooks.get(id)).rejects.toMatchObject({ status: 404 });
 });
