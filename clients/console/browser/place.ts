@@ -21,12 +21,13 @@ export function placeOf(fragment: string): ConsolePlace {
   return { panel: panel as Panel, chosen: rest.join('/'), words: new URLSearchParams(query).get('q') ?? '' };
 }
 
-/** Where an id is shown: of a session, a wallet, an intent, a fault, a process, a tenant. */
+/** Where an id is shown: of a session, a wallet, an intent, a request, a fault, a process, a tenant. */
 export function placeOfId(text: string): ConsolePlace {
   const id = text.trim();
   const at = (panel: Panel, more: Partial<ConsolePlace>): ConsolePlace => ({ ...firstPlace, panel, ...more });
   if (/^(wal|txi)_/.test(id)) return at('wallets', { chosen: id });
   if (/^flt_/.test(id)) return at('faults', { words: id });
+  if (/^req_/.test(id)) return at('requests', { words: id });
   if (/^(gateway|coordinator|worker|redis|(cluster\/\d+\/)?(node\/\d+|coordinator))$/.test(id))
     return at('cluster', { chosen: id });
   if (/^tn_/.test(id)) return at('ceremonies', { words: id });

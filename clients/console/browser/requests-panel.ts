@@ -4,6 +4,7 @@ import { callBox } from './call-box.ts';
 import { sessionOf } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
+import { type ConsolePlace, placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import type { RequestReader } from './request-reads.ts';
 import {
@@ -176,6 +177,8 @@ function facts({ store, go }: ConsoleContext, line: SandboxRequestLine, read: Sa
   const seen = session === null ? undefined : sessionOf(store, session, line.tenant ?? undefined);
   const intent = read && intentOf(read);
   const touching = [...new Set([...faults, ...(seen?.faults ?? [])])];
+  const link = (id: string, place: Partial<ConsolePlace> = placeOfId(id)) =>
+    button(id, { class: 'link id', onClick: () => go(place) });
   return pairs(
     [
       ['Begun', `${line.began_at} (${ageInWords(Date.now() - Date.parse(line.began_at))})`],
@@ -188,25 +191,9 @@ function facts({ store, go }: ConsoleContext, line: SandboxRequestLine, read: Sa
       ['Replay', line.is_replay ? 'yes: nothing was done again' : ''],
       ['Limit left', line.rate_limit_left === null ? '' : String(line.rate_limit_left)],
       ['Reason', [line.receipt_state, line.reason_code].filter((part) => part !== null).join(' · ')],
-      [
-        'Session',
-        session === null
-          ? ''
-          : button(session, { class: 'link id', onClick: () => go({ panel: 'ceremonies', chosen: session }) }),
-      ],
-      ['Intent', intent ?? ''],
-      [
-        'Faults',
-        touching.length === 0
-          ? ''
-          : h(
-              'span',
-              null,
-              ...touching.map((fault) =>
-                button(fault, { class: 'link id', onClick: () => go({ panel: 'faults', words: fault }) }),
-              ),
-            ),
-      ],
+      ['Session', session === null ? '' : link(session, { panel: 'ceremonies', chosen: session })],
+      ['Intent', intent === undefined ? '' : link(intent)],
+      ['Faults', touching.length === 0 ? '' : h('span', null, ...touching.map((fault) => link(fault)))],
     ],
     'wide',
   );

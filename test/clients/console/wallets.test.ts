@@ -219,6 +219,7 @@ test('an id leads to the panel that shows it', () => {
     'node/2',
     'cluster/2/node/1',
     'redis',
+    'req_1',
     'tn_1',
     'sig_1',
     'my-key',
@@ -236,6 +237,6 @@ test('an id leads to the panel that shows it', () => {
       'cluster cluster/2/node/1',
       'cluster redis',
     ],
-    ...['ceremonies ?tn_1', 'ceremonies sig_1', 'ceremonies ?my-key', 'ceremonies sig_1'],
+    ...['requests ?req_1', 'ceremonies ?tn_1', 'ceremonies sig_1', 'ceremonies ?my-key', 'ceremonies sig_1'],
   ]);
 });
