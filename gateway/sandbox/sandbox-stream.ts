@@ -261,22 +261,28 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     return this.#options.topics.includes('requests') ? this.#options.requests : undefined;
   }
 
-  /** undefined: a request came before the supervisor's answer, which is still to come. */
+  /**
+   * undefined: a request came, and the supervisor's answer not soon after it; that is still to come. Without the delay, requests
+   * that never cease would keep all else back.
+   */
   #orRequests(work: Promise<StreamGives>): Promise<StreamGives | undefined> {
     const log = this.#log;
     if (log === undefined) return work;
     // Unheeded, when the stream ends first.
     work.catch(() => undefined);
     return new Promise((resolve, reject) => {
-      const stop = log.watch(() => {
+      let cancel: Cancel = () => undefined;
+      const overtake = () => {
         stop();
-        resolve(undefined);
-      });
-      work.then(resolve, reject).finally(stop);
-      if (log.end > this.#nextRequest) {
+        cancel = this.#options.timers.start(this.#times.everyMs, () => resolve(undefined));
+      };
+      const stop = log.watch(overtake);
+      const end = () => {
         stop();
-        resolve(undefined);
-      }
+        cancel();
+      };
+      work.then(resolve, reject).finally(end);
+      if (log.end > this.#nextRequest) overtake();
     });
   }
 

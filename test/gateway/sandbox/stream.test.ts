@@ -77,6 +77,24 @@ function frame(session: string, faults: readonly string[] = []): RunEvent {
     ...{ tenant: 'tn_a', session, attempt: 1, bytes: 10, text: '', faults },
   };
 }
+
+/** Adds requests of one tenant. */
+function adding(requests: RequestLog): (id: string, error?: ServiceError) => void {
+  return (id, error) => {
+    const entry = new AccessEntry(id, systemPorts.timers.elapsedMs());
+    entry.principal = { tenant: 'tn_a' } as AccessEntry['principal'];
+    entry.error = error;
+    requests.ended(entry, {
+      door: 'http',
+      method: 'GET',
+      route: '/v1/x',
+      endedMs: 0,
+      aborted: false,
+      isProbe: false,
+    });
+  };
+}
+
 const hasEvents = ({ events = [] }: Data) => events.length > 0;
 
 describe('a stream of the sandbox', () => {
@@ -102,19 +120,7 @@ describe('a stream of the sandbox', () => {
   it('brings requests at once, errors first where not all fit, and continues without a supervisor', async () => {
     const control = new FakeControl();
     const requests = new RequestLog(systemPorts.timers);
-    const add = (id: string, error?: ServiceError) => {
-      const entry = new AccessEntry(id, systemPorts.timers.elapsedMs());
-      entry.principal = { tenant: 'tn_a' } as AccessEntry['principal'];
-      entry.error = error;
-      requests.ended(entry, {
-        door: 'http',
-        method: 'GET',
-        route: '/v1/x',
-        endedMs: 0,
-        aborted: false,
-        isProbe: false,
-      });
-    };
+    const add = adding(requests);
     add('before');
     // No other news for as long as the test runs.
     const page = pageOn(control, { requests, topics: ['requests', 'frames'], times: { heartbeatMs: 600_000 } });
@@ -138,6 +144,21 @@ describe('a stream of the sandbox', () => {
     const seen = alone.next();
     add('while it is away');
     expect((await seen).requests).toMatchObject([{ request_id: 'while it is away' }]);
+  });
+
+  it('brings frames beside requests that never cease', async () => {
+    const control = new FakeControl();
+    const requests = new RequestLog(systemPorts.timers);
+    const add = adding(requests);
+    const page = pageOn(control, { requests, topics: ['requests', 'frames'], times: { everyMs: 20 } });
+    await page.next();
+    let frames = 0;
+    for (let round = 0; round < 10; round += 1) {
+      control.recording.add(frame(`s_${round}`));
+      add(`r_${round}`);
+      frames += (await page.next()).events.length;
+    }
+    expect(frames).toBeGreaterThan(5);
   });
 
   it('continues after a position, and says when something between is gone', async () => {
