@@ -40,10 +40,10 @@ export function* jsonLines(run: Run): Generator<string> {
   yield line({ type: 'verdict', verdict: kind, ...words, exit_code: verdictExitCodes[kind], replay });
 }
 
-/** Some readers also end a line at these. */
+/** Some readers also end a line at some of these, and none of them belongs on a terminal. */
 function line(object: object): string {
   return JSON.stringify(object).replace(
-    /[\u0085\u2028\u2029]/g,
+    /[\u007f-\u009f\u2028\u2029]/g,
     (separator) => `\\u${separator.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -57,7 +57,8 @@ export class CodeCoverage {
     this.#options = options;
     this.#session.connect();
     this.#session.post('Profiler.enable');
-    this.#session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: true });
+    // With counts: without them V8 reports a function once, so that a replay would not show it again.
+    this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
   stop(): void {

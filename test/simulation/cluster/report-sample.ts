@@ -61,6 +61,7 @@ export const hostileTexts = [
   ']]>&amp;<b>"\'`$&',
   '\u001b[31mred\u0007\u0000\r\nline',
   '\u2028\u2029\u0085\u202e\ufeff',
+  '\u007f\u0080\u009b31m\u009f',
   '\ud800 alone \udc00 \ufffe',
   '__proto__',
   '',

@@ -1,6 +1,8 @@
 /** How landmarks guide a search, and how a failing plan of wallets is made smaller: without a world, on runs that are told here. */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { campaign } from '../../../simulation/search/campaign.ts';
 import { CodeCoverage } from '../../../simulation/search/coverage.ts';
@@ -92,31 +94,42 @@ test.each([
 });
 
 /** Where test/support/native-modules.ts compiles the product. */
-const testedProgram = fileURLToPath(new URL('../../../.setup/tests', import.meta.url));
-
 test('the first run of new code is found among the runs of a block, and a run with coverage is the same run', async () => {
-  const seeds = Array.from({ length: 8 }, (_, at) => ({ seed: at + 1, profile: 'stormy', variant: plain }) as const);
+  const folder = mkdtempSync(join(tmpdir(), 'signmesh-coverage-'));
+  const program = join(folder, 'nodes', 'program.cjs');
+  mkdirSync(dirname(program));
+  writeFileSync(
+    program,
+    'exports.run = function run(seed) { return seed > 3 ? rare() : 1; };\nfunction rare() { return 2; }\n',
+  );
+  const seeds = Array.from({ length: 4 }, (_, at) => ({ seed: at + 1, profile: 'stormy', variant: plain }) as const);
   const traceOf = async (one: SeedRun) =>
     (await signing.run(signing.plan(one), { crypto: 'model', record: true })).trace.map((event) =>
       JSON.stringify(event),
     );
   const without = await traceOf(seeds[0]!);
-  const coverage = new CodeCoverage({
-    root: testedProgram,
-    mapOf: () => undefined,
-  });
-  const replay = async (some: readonly SeedRun[]) => {
-    for (const one of some) await traceOf(one);
-  };
-  expect(await traceOf(seeds[0]!)).toEqual(without);
-  expect(await coverage.first(seeds.slice(0, 1), replay)).toEqual([]);
-  expect(await coverage.first(seeds.slice(0, 1), replay)).toEqual([]);
-  const block = [seeds[0]!, seeds[0]!, { ...seeds[3]!, profile: 'malformed' } as const, seeds[0]!];
-  // Replays are few: a search has many runs before.
-  for (let count = 0; count < 10; count += 1) await coverage.first(block, replay);
-  await replay(block);
-  expect(await coverage.first(block, replay)).toEqual([block[2]]);
-  coverage.stop();
+  // Its own program: what else runs in this thread is none of the product there.
+  const coverage = new CodeCoverage({ root: folder, mapOf: () => undefined });
+  try {
+    expect(await traceOf(seeds[0]!)).toEqual(without);
+    const { run: runOne } = createRequire(import.meta.url)(program) as { readonly run: (seed: number) => number };
+    const replay = async (some: readonly SeedRun[]) => {
+      for (const { seed } of some) runOne(seed);
+    };
+    const [usual, rare] = [seeds[0]!, seeds[3]!];
+    const block = [usual, usual, rare, usual];
+    await replay([usual]);
+    expect(await coverage.first([usual], replay)).toEqual([]);
+    await replay([usual]);
+    expect(await coverage.first([usual], replay)).toEqual([]);
+    // Replays are few: a search has many runs before.
+    for (let count = 0; count < 10; count += 1) await coverage.first(block, replay);
+    await replay(block);
+    expect(await coverage.first(block, replay)).toEqual([rare]);
+  } finally {
+    coverage.stop();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe('a failing plan', () => {
