@@ -3,8 +3,8 @@ import { type Command, CommanderError } from 'commander';
 import { exitCodes, Failure } from './failure.ts';
 
 /**
- * Resolves with undefined when the command line is valid and its subcommand has run, or with the exit code of a call that only asked for help. `program`: with
- * `exitOverride`. Throws a Failure for a wrong call, and every error of the subcommand.
+ * Resolves with undefined when the command line is valid and its subcommand has run, or with the exit code of a call that only
+ * asked for help. `program`: with `exitOverride`. Throws a Failure for a wrong call, and every error of the subcommand.
  */
 export async function runSubcommand(program: Command, args: readonly string[]): Promise<number | undefined> {
   try {

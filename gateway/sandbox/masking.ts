@@ -2,6 +2,7 @@
  * Bodies of requests and answers as a page may show them: what the OpenAPI document marks as secret is replaced, and so is what it
  * does not know. Without a schema nothing is shown.
  */
+import { withoutQueryValues } from '../../wallets/delivery/webhooks/public.ts';
 import { secretText, withoutSecrets } from '../access-log/secret-text.ts';
 
 /** The parts of a JSON Schema that it reads. */
@@ -93,15 +94,4 @@ function schemasOf(schema: MaskSchema, named: NamedMaskSchemas): readonly MaskSc
   const target = $ref === undefined ? undefined : named[$ref.slice($ref.lastIndexOf('/') + 1)];
   const others = [...(target === undefined ? [] : [target]), ...anyOf, ...oneOf, ...allOf];
   return [schema, ...others.flatMap((other) => schemasOf(other, named))];
-}
-
-/** As the store keeps a webhook's URL (wallets/delivery/webhooks/urls.ts). */
-function withoutQueryValues(url: string): string {
-  const query = url.indexOf('?');
-  if (query < 0) return url;
-  const names = url
-    .slice(query + 1)
-    .split('&')
-    .map((part) => (part.includes('=') ? `${part.split('=')[0]}=***` : '***'));
-  return `${url.slice(0, query)}?${names.join('&')}`;
 }

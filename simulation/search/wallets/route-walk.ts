@@ -1,7 +1,7 @@
 /**
  * Steps made from the registry of routes: any operation, by any caller, towards any of its documented outcomes, with a body that
  * its example and its schema give. They come last in a run, when all work has ended and nothing else happens, on everything that
- * the run has made; a snapshot before them is restored afterwards (restored.ts).
+ * the run has made; a snapshot before them is restored afterwards (explore.ts).
  */
 
 import type { Route } from '../../../gateway/api/route.ts';

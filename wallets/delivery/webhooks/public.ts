@@ -2,5 +2,5 @@
 export { findWebhook } from './find.ts';
 export { aboutSecret, type WebhookRecord, type WebhookStatus, webhookType } from './record.ts';
 export { registerWebhook, removeWebhook, webhookRoutes } from './routes.ts';
-export { urlOf } from './urls.ts';
+export { urlOf, withoutQueryValues } from './urls.ts';
 export { EventList, WebhookSettings, webhookView } from './view.ts';

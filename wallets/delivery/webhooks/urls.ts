@@ -21,12 +21,18 @@ export function storedUrl(
   webhookId: string,
   url: string,
 ): Pick<WebhookRecord, 'url' | 'sealedUrl'> {
+  if (!url.includes('?')) return { url };
+  return { url: withoutQueryValues(url), sealedUrl: seal.seal(url, aboutUrl(tenant, webhookId)) };
+}
+
+/** The URL with the names of its query alone. */
+export function withoutQueryValues(url: string): string {
   const query = url.indexOf('?');
-  if (query < 0) return { url };
+  if (query < 0) return url;
   const names = url
     .slice(query + 1)
     .replace(/[^&]+/g, (part) => (part.includes('=') ? `${part.split('=')[0]}=${hidden}` : hidden));
-  return { url: `${url.slice(0, query)}?${names}`, sealedUrl: seal.seal(url, aboutUrl(tenant, webhookId)) };
+  return `${url.slice(0, query)}?${names}`;
 }
 
 /** The URL that is called. Throws EnvelopeBroken. */
