@@ -101,9 +101,9 @@ const common = {
   outbase: '.',
   bundle: true,
   format: 'esm',
-  // Names stay, for stack traces.
-  minifyWhitespace: true,
-  minifySyntax: true,
+  minify: true,
+  // For stack traces and errors' names.
+  keepNames: true,
   // A crash prints the line that threw.
   lineLimit: 2000,
   sourcemap: 'linked',
