@@ -120,7 +120,7 @@ export interface WalletApiOptions {
   /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
-  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'webhooks' | 'routes' | 'ownerOf'>;
+  readonly sandbox?: Omit<SandboxDeps, 'timers' | 'places' | 'chains' | 'webhooks' | 'routes' | 'ownerOf'>;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -244,7 +244,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...(options.sandbox === undefined
       ? []
       : sandboxRoutes({
-          ...{ ...options.sandbox, timers, places, webhooks: inboxWebhooks, routes: () => routes },
+          ...{ ...options.sandbox, timers, places, chains, webhooks: inboxWebhooks, routes: () => routes },
           ownerOf: (token) => admission.ownerOf(token),
         })),
   ];

@@ -12,6 +12,11 @@ export const subStatusTexts: Readonly<Record<string, string>> = {
   SCREENING_AT_PROVIDER: 'The provider screens it itself.',
   APPROVAL_AT_PROVIDER: 'A person at the provider has to approve it.',
   AWAITING_EARLIER_TRANSACTION: 'An earlier transfer of the wallet comes first.',
+  BELOW_MARKET_FEE:
+    'Its network takes no transaction with so low a fee now: it waits until the market falls, or another transaction replaces it.',
+  BEING_REPLACED:
+    'The transaction of `replaced_by` has its place on the network: when that is mined, this intent fails.',
+  REPLACED_IS_MINED: 'The transaction that it was to replace was mined first: this intent fails.',
   AWAITING_CONFIRMATIONS: 'It is in a block and waits for more blocks.',
   NOT_FOUND_ON_CHAIN: 'The chain no longer has it: the service searches for it again.',
   SCREENING_BLOCKED: 'Denied: compliance blocks the destination.',
@@ -19,5 +24,6 @@ export const subStatusTexts: Readonly<Record<string, string>> = {
   REJECTED_BY_PROVIDER: 'Failed: the provider refused it after it was approved.',
   PROVIDER_REJECTED: 'Failed: the provider refused the step.',
   REJECTED_BY_CHAIN: 'Failed: the chain refused the signed transaction.',
+  REPLACED: 'Failed: another transaction was mined in its place; nothing was spent.',
   FAILED_ON_CHAIN: 'Failed: it was mined without effect, and its fee was paid.',
 };

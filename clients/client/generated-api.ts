@@ -502,6 +502,14 @@ export interface CreateTransactionIntent {
   };
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly policy?: string;
+  /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
+  readonly fee_level?: 'low' | 'medium' | 'high';
+  /** EVM, instead of `fee_level`: wei, as a whole number */
+  readonly max_fee_per_gas?: string;
+  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  readonly max_priority_fee_per_gas?: string;
+  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  readonly sats_per_vbyte?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
   readonly idempotency_key?: string;
   /** your own id of the intent, unique in your tenant for good: 1 to 128 printable ASCII characters without spaces */
@@ -822,6 +830,13 @@ export interface FaultTrigger {
   readonly nth?: number;
 }
 
+export interface FeeTerms {
+  readonly fee_level: 'low' | 'medium' | 'high' | null;
+  readonly max_fee_per_gas: string | null;
+  readonly max_priority_fee_per_gas: string | null;
+  readonly sats_per_vbyte: string | null;
+}
+
 export interface ForceReceiptFault extends EveryFault {
   readonly fault: 'force_receipt';
   readonly for_ms?: number;
@@ -935,8 +950,8 @@ export interface InitiateSigningResponse {
 export interface Intent {
   /** `txi_` and a UUIDv7 */
   readonly id: string;
-  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet */
-  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn';
+  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none */
+  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel';
   /** state of the intent; see the table of states */
   readonly status: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed';
   readonly policy_receipt: string | null;
@@ -968,11 +983,14 @@ export interface Intent {
     readonly kind: string;
     readonly id: string;
   } | null;
+  readonly replaces: string | null;
+  readonly replaced_by: string | null;
   readonly fee: {
     readonly asset: string;
     /** the largest possible fee, reserved while the intent is open */
     readonly reserved: string;
     readonly paid: string | null;
+    readonly terms: FeeTerms | null;
   };
   readonly policy: PolicyUsed;
   readonly decision_id: string;
@@ -1061,6 +1079,7 @@ export interface IntentDryRun {
   readonly fee: {
     readonly asset: string;
     readonly reserved: string;
+    readonly terms: FeeTerms | null;
   };
   readonly screening: {
     readonly decision: 'clear' | 'review' | 'blocked';
@@ -1223,6 +1242,11 @@ export interface ModuleAccessRequest {
 
 export interface ModuleList {
   readonly modules: readonly Module[];
+}
+
+export interface MoveSandboxFeeMarket {
+  /** from `min` to `max` */
+  readonly price: string;
 }
 
 export interface NewSandboxInbox {
@@ -1928,6 +1952,23 @@ export interface ReorderFaultRequest extends ReorderFault {
   readonly expires_in_s?: number;
 }
 
+export interface ReplaceTransactionIntent {
+  /** `speed_up`: the same effect; `cancel`: none, the wallet sends itself nothing. Both with a higher fee */
+  readonly kind: 'speed_up' | 'cancel';
+  /** 1 to 100 characters, not blank, without control and direction characters */
+  readonly policy?: string;
+  /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
+  readonly fee_level?: 'low' | 'medium' | 'high';
+  /** EVM, instead of `fee_level`: wei, as a whole number */
+  readonly max_fee_per_gas?: string;
+  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  readonly max_priority_fee_per_gas?: string;
+  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  readonly sats_per_vbyte?: string;
+  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
 export interface RequestModuleAccess {
   /** purpose, for the operator: 1 to 500 characters, not blank, without control and direction characters but line ends */
   readonly reason?: string;
@@ -2123,6 +2164,14 @@ export interface SandboxFaultPage {
   readonly faults: readonly SandboxFault[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface SandboxFeeMarket {
+  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+  readonly price: string;
+  readonly initial: string;
+  readonly min: string;
+  readonly max: string;
 }
 
 export interface SandboxFigures {
@@ -3597,6 +3646,8 @@ export interface IntentsApi {
   dryRun(id: string, body: CreateTransactionIntent, options?: CallOptions): Promise<IntentDryRun>;
   /** Lists the intents of a wallet, the newest first: `GET /v1/wallets/:id/transaction-intents`, scope `intents:read`. */
   list(id: string, query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; asset?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
+  /** Estimates a transfer: its fee by the present market, and the decisions about it: `POST /v1/wallets/:id/transaction-intents/estimate`, scope `intents:write`. */
+  estimate(id: string, body: CreateTransactionIntent, options?: CallOptions): Promise<IntentDryRun>;
   /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
   listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; external_id?: string; metadata?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
@@ -3605,6 +3656,8 @@ export interface IntentsApi {
   approve(id: string, txId: string, body?: ApproveTransactionIntent, options?: CallOptions): Promise<Intent>;
   /** Cancels an intent that is not signed yet: `POST /v1/wallets/:id/transaction-intents/:txId/cancel`, scope `intents:write`. */
   cancel(id: string, txId: string, body?: CancelTransactionIntent, options?: CallOptions): Promise<Intent>;
+  /** Replaces a transaction that waits below the market, with a higher fee: `POST /v1/wallets/:id/transaction-intents/:txId/replace`, scope `intents:write`. */
+  replace(id: string, txId: string, body: ReplaceTransactionIntent, options?: CallOptions): Promise<Intent>;
 }
 
 export interface SessionsApi {
@@ -3767,6 +3820,10 @@ export interface SandboxApi {
   deleteSnapshot(id: string, options?: CallOptions): Promise<void>;
   /** Start afresh: no faults, no data but access tokens, the right time: `POST /v1/sandbox/reset`, scope `sandbox:admin`. */
   reset(options?: CallOptions): Promise<ResetSandboxResponse>;
+  /** Read the fee market of a simulated chain: `GET /v1/sandbox/chains/:network/fee-market`, scope `sandbox:admin`. */
+  feeMarket(network: string, options?: CallOptions): Promise<SandboxFeeMarket>;
+  /** Move the fee market of a simulated chain: `POST /v1/sandbox/chains/:network/fee-market`, scope `sandbox:admin`. */
+  moveFeeMarket(network: string, body: MoveSandboxFeeMarket, options?: CallOptions): Promise<SandboxFeeMarket>;
   /** Read what the fault injector saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
   recording(query?: { after?: number; limit?: number; session?: string; tenant?: string }, options?: CallOptions): Promise<SandboxRecording>;
   /** Read how your own webhook receiver should behave now, by the armed faults: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
@@ -3920,10 +3977,12 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     create: { id: 'createTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents', repeat: 'keyed', input: 'body' },
     dryRun: { id: 'createTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents?dry_run=true', repeat: 'always', input: 'body' },
     list: { id: 'listTransactionIntents', method: 'GET', path: '/v1/wallets/:id/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
+    estimate: { id: 'estimateTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/estimate', repeat: 'refused', input: 'body' },
     listAll: { id: 'listAllTransactionIntents', method: 'GET', path: '/v1/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     get: { id: 'getTransactionIntent', method: 'GET', path: '/v1/wallets/:id/transaction-intents/:txId', repeat: 'always' },
     approve: { id: 'approveTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/approve', repeat: 'keyed', input: 'body' },
     cancel: { id: 'cancelTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/cancel', repeat: 'keyed', input: 'body' },
+    replace: { id: 'replaceTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/replace', repeat: 'keyed', input: 'body' },
   },
   sessions: {
     list: { id: 'listSessions', method: 'GET', path: '/v1/sessions', repeat: 'always', input: 'query', list: 'sessions' },
@@ -4009,6 +4068,8 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     restoreSnapshot: { id: 'restoreSandboxSnapshot', method: 'POST', path: '/v1/sandbox/snapshots/:id/restore', repeat: 'refused' },
     deleteSnapshot: { id: 'deleteSandboxSnapshot', method: 'DELETE', path: '/v1/sandbox/snapshots/:id', repeat: 'refused' },
     reset: { id: 'resetSandbox', method: 'POST', path: '/v1/sandbox/reset', repeat: 'refused' },
+    feeMarket: { id: 'getSandboxFeeMarket', method: 'GET', path: '/v1/sandbox/chains/:network/fee-market', repeat: 'always' },
+    moveFeeMarket: { id: 'moveSandboxFeeMarket', method: 'POST', path: '/v1/sandbox/chains/:network/fee-market', repeat: 'refused', input: 'body' },
     recording: { id: 'readSandboxRecording', method: 'GET', path: '/v1/sandbox/recording', repeat: 'always', input: 'query' },
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
     requests: { id: 'listSandboxRequests', method: 'GET', path: '/v1/sandbox/requests', repeat: 'always', input: 'query', list: 'requests' },

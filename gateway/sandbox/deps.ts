@@ -1,6 +1,7 @@
 /** What the sandbox's routes stand on. */
 import type { Timers } from '../../core/actors/contract.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
+import type { Chains } from '../../wallets/providers/chains/public.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
 import type { Principal } from '../api/principal.ts';
 import type { Answer, RequestContext, Route } from '../api/route.ts';
@@ -25,6 +26,7 @@ export interface SandboxDeps {
   /** undefined: no process supervisor is connected. */
   readonly control: SandboxControl | undefined;
   readonly sessions: SandboxSessions;
+  readonly chains: Pick<Chains, 'of'>;
   readonly timers: Timers;
   /** Of the pages that look at it. */
   readonly places: StreamPlaces;

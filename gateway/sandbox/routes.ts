@@ -7,6 +7,7 @@
  * answers would be stored in the same Redis that these routes stop, restore and empty.
  */
 import type { Route } from '../api/route.ts';
+import { chainRoutes } from './chain-routes.ts';
 import { answersInTime } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
@@ -29,6 +30,7 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...sessionRoutes(deps),
     ...keyRoutes(deps),
     ...timeRoutes(deps),
+    ...chainRoutes(deps),
     ...recordingRoutes(deps),
     ...streamRoutes(deps),
     ...requestRoutes(deps),

@@ -57,7 +57,7 @@ export function restRoutes(): readonly Route[] {
 export function sandboxRoutes(): readonly Route[] {
   return allSandboxRoutes({
     ...{ version: '', control: undefined, sessions: absent(), timers: absent() },
-    ...{ places: absent(), webhooks: absent(), routes: absent(), ownerOf: absent },
+    ...{ places: absent(), chains: absent(), webhooks: absent(), routes: absent(), ownerOf: absent },
   });
 }
 

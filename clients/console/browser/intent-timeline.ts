@@ -48,9 +48,17 @@ export function stepsOfIntent(intent: Intent, grounds: IntentGrounds | undefined
     part('Policy', isBlocked ? 'none' : isDenied ? 'bad' : 'done', policy(intent, grounds)),
     part('Approvals', approvalState(intent), approvals(intent), { at: at('pending_approval') }),
     stage('Signing', 'signing', signed.length === 0 ? [] : ['by the cluster’s nodes'], signed),
-    stage('Broadcast', 'broadcasting', hash === null ? [] : [hash]),
+    stage('Broadcast', 'broadcasting', [hash ?? [], rivals(intent)].flat()),
     stage('Confirmations', 'confirming', providerStatus === null ? [] : [providerStatus]),
     stage('Completed', 'completed', []),
+  ];
+}
+
+/** The intents that compete with it for one place on its network. */
+function rivals({ replaces, replaced_by: replacedBy }: Intent): readonly string[] {
+  return [
+    ...(replaces === null ? [] : [`in the place of ${replaces}`]),
+    ...(replacedBy === null ? [] : [`${replacedBy} takes its place`]),
   ];
 }
 
@@ -168,6 +176,7 @@ function remedyOf({ status, sub_status: subStatus }: Intent): string {
   if (subStatus === 'SCREENING_BLOCKED') return 'send to another address';
   if (subStatus === 'POLICY_DENIED') return 'change the policy, or the transfer';
   if (subStatus === 'AWAITING_QUORUM') return 'start the nodes that are down: it is retried';
+  if (subStatus === 'BELOW_MARKET_FEE') return 'replace it: intents.replace, with kind speed_up or cancel';
   if (subStatus === 'WALLET_NOT_ACTIVE') return 'unfreeze the wallet';
   if (status === 'failed' || status === 'expired' || status === 'rejected') return 'submit a new one';
   return '';

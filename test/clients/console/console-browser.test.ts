@@ -439,6 +439,7 @@ describe.skipIf(executablePath === undefined)('the console in a browser', () => 
         sandboxRoutes({
           ...{ version: '0.0.0-test', control: undefined, sessions, timers: systemTimers, places },
           ownerOf: async () => new ServiceError('unavailable', 'not here'),
+          chains: {} as SandboxDeps['chains'],
           ...{ webhooks: {} as SandboxDeps['webhooks'], routes: () => [] },
         }),
     });

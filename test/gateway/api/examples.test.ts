@@ -163,6 +163,19 @@ async function waitingOrder(): Promise<Real> {
   return { path: { id, orderId: String(order.id) } };
 }
 
+/** It offers less than the market. */
+async function stuckIntent(): Promise<Real> {
+  const id = await issuerWallet();
+  const fees = { max_fee_per_gas: '500000000' };
+  const { id: txId } = await made(`/v1/wallets/${id}/transaction-intents`, {
+    ...bodyExamples.createTransactionIntent,
+    ...fees,
+  });
+  const read = () => call('GET', `/v1/wallets/${id}/transaction-intents/${txId}`);
+  await until(async () => (await read()).body.sub_status === 'BELOW_MARKET_FEE', 'the transfer to wait');
+  return { path: { id, txId: String(txId) } };
+}
+
 /** Units for the issuer to redeem. */
 async function minted(): Promise<Real> {
   const real = await issued();
@@ -204,6 +217,9 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   createTransactionIntent: () => inPath(wallet()),
   approveTransactionIntent: async () => ({ ...(await waitingIntent()), token: ready.approver_token }),
   cancelTransactionIntent: waitingIntent,
+  estimateTransactionIntent: () => inPath(wallet()),
+  replaceTransactionIntent: stuckIntent,
+  moveSandboxFeeMarket: async () => ({ path: { network: 'eip155:11155111' } }),
   createVaultKey: () => inPath(vault().then(({ id }) => String(id))),
   archiveVault: () => inPath(vault().then(({ id }) => String(id))),
   signVaultMessage: async () => {

@@ -202,7 +202,7 @@ function ofTenants(whole: Document): Document {
   return {
     ...whole,
     paths: Object.fromEntries(
-      paths.filter(([path]) => !/^\/v1\/(modules|sandbox\/(faults|nodes|snapshots))\//.test(path)),
+      paths.filter(([path]) => !/^\/v1\/(modules|sandbox\/(chains|faults|nodes|snapshots))\//.test(path)),
     ),
   };
 }
@@ -211,7 +211,12 @@ function ofTenants(whole: Document): Document {
 function sharedIds({ path }: Operation): Record<string, string> | undefined {
   if (path.startsWith('/v1/modules/')) return { module: 'vaults' };
   const [, kind = ''] = /^\/v1\/sandbox\/(\w+)\//.exec(path) ?? [];
-  return { faults: { id: 'known' }, nodes: { node: '2' }, snapshots: { id: 'snp-1' } }[kind];
+  return {
+    chains: { network: 'eip155:11155111' },
+    faults: { id: 'known' },
+    nodes: { node: '2' },
+    snapshots: { id: 'snp-1' },
+  }[kind];
 }
 
 describe('the whole wallet API', () => {

@@ -36,6 +36,7 @@ beforeEach(async () => {
       sandboxRoutes({
         ...{ version: '0.0.0-test', control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers },
         places: new StreamPlaces(),
+        chains: {} as SandboxDeps['chains'],
         routes: () => [],
         webhooks: {} as SandboxDeps['webhooks'],
         ownerOf: async () => new ServiceError('notFound', 'no such token'),

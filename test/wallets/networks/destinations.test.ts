@@ -16,6 +16,7 @@ import { addressOfKey, canonicalAddress } from '../../../wallets/networks/addres
 import { type NetworkId, networkIds } from '../../../wallets/networks/networks.ts';
 import { signedBitcoin, unsignedBitcoin } from '../../../wallets/providers/chains/bitcoin-transaction.ts';
 import { signedEvm, unsignedEvm } from '../../../wallets/providers/chains/evm-transaction.ts';
+import { evmLevel, evmLimits } from '../../../wallets/providers/chains/fees.ts';
 import { decodeSolana, signedSolana, solanaMessage } from '../../../wallets/providers/chains/solana-transaction.ts';
 import { runs } from '../../support/thorough.ts';
 
@@ -62,7 +63,7 @@ function judged(network: NetworkId, text: string): { readonly issue: string } | 
 /** The output script of a signed payment to this address, as bitcoinjs-lib reads it. */
 function bitcoinScript(to: string): string {
   const coins = [{ txid: '11'.repeat(32), index: 0, sats: 1_000_000n }];
-  const unsigned = unsignedBitcoin(publicKey, coins, { to, sats });
+  const unsigned = unsignedBitcoin(publicKey, coins, { to, sats }, 2n);
   const signatures = unsigned.digests.map((digest) => secp256k1.sign(digest, secret, { prehash: false }));
   const paid = Transaction.fromBuffer(Buffer.from(signedBitcoin(unsigned, signatures))).outs[0]!;
   expect(paid.value).toBe(sats);
@@ -177,6 +178,7 @@ describe('on an EVM network', () => {
           action: { kind: 'coin', units: 5n, to: said.pays },
           nonce: 0n,
           network: sepolia,
+          fees: evmLevel('medium', evmLimits.initial),
         });
         const recovered = secp256k1.sign(unsigned.digest, secret, { prehash: false, format: 'recovered' });
         const raw = signedEvm(unsigned, recovered.slice(1), recovered[0]!);

@@ -57,9 +57,11 @@ export function fillerMovement(intent: IntentRecord): OwnMovement {
   return { ...movement, key: intent.filler?.id ?? null, asset: movement.fee.asset, units: 0n, state: 'completed' };
 }
 
-function stateOf({ status, submission, providerTxId }: IntentRecord): OwnState {
+function stateOf({ provider, status, submission, providerTxId }: IntentRecord): OwnState {
   if (status === 'completed' || status === 'failed') return status;
   if (!isSubmitted(status)) return 'none';
+  // A chain shows no transaction that waits for its turn, or for a lower market.
+  if (provider === 'self_hosted' && status === 'broadcasting') return 'open';
   return providerTxId !== null || (status !== 'signing' && submission !== null) ? 'pending' : 'open';
 }
 

@@ -10,6 +10,7 @@ import { changeOf } from './effects.ts';
 import { noFee } from './failures.ts';
 import { beginSigning, failIntent, lastOf } from './machine.ts';
 import type { IntentOwner, SigningLeave } from './owner.ts';
+import { numberedId } from './record.ts';
 import type { Loaded, Next, StepContext } from './step-context.ts';
 
 type Refused = Extract<SigningLeave, { kind: 'refused' }>;
@@ -58,7 +59,7 @@ export class ClaimStep {
     const nowMs = this.#context.nowMs;
     const { store } = this.#context.deps;
     const token =
-      record.kind === 'transfer' && record.token !== undefined
+      (record.kind === 'transfer' || record.kind === 'speed_up') && record.token !== undefined
         ? await store.read(tenant, tokenAssetType, tokenAssetId(record.token.symbol))
         : undefined;
     if (wallet.status !== 'active') return this.#holdFor(task, walletNotActive);
@@ -66,6 +67,9 @@ export class ClaimStep {
     const leave = await owner?.beforeSigning(tenant, record, this.#context.reporter(record, nowMs));
     if (leave?.kind === 'refused') return this.#refused(task, leave);
     const counter = adapterOf(this.#context.deps, record.provider).sequenceCounter(wallet);
+    // A replacement has the number of the transfer that it is to replace.
+    const isNumbered = counter !== undefined && record.replaces === undefined;
+    const known = record.replaces && (await store.numberOf(tenant, numberedId(record)));
     const dueAtMs = nowMs + this.#context.times.leaseMs;
     const move = beginSigning(record, nowMs);
     const change = merge(changeOf(this.#context.reporter(record, nowMs), move, dueAtMs), {
@@ -74,11 +78,11 @@ export class ClaimStep {
         { kind: 'version', id: wallet.id, version: wallet.version },
         ...(token === undefined ? [] : [unchangedToken(token)]),
       ],
-      ...(counter === undefined ? {} : { allocate: { counter, recordId: record.id } }),
+      ...(isNumbered && { allocate: { counter, recordId: record.id } }),
     });
     const outcome = await this.#context.deps.store.commit(tenant, merge(change, leave?.change ?? {}));
     if (outcome.committed) {
-      return { task: { ...task, record: lastOf(move), number: outcome.allocated, dueAtMs }, atMs: 0 };
+      return { task: { ...task, record: lastOf(move), number: known ?? outcome.allocated, dueAtMs }, atMs: 0 };
     }
     const { refusal } = outcome;
     // Another gateway has it.

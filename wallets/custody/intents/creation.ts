@@ -16,7 +16,7 @@ import type { DryRunDecision } from './facts.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, type IntentVerdict, lastOf, openIntent } from './machine.ts';
 import { externalIdIndex, type IntentRecord, intentType } from './record.ts';
-import { intentView, unitsText } from './view.ts';
+import { feeTermsView, intentView, unitsText } from './view.ts';
 
 export async function createIntent(
   deps: IntentDependencies,
@@ -35,11 +35,22 @@ export async function createIntent(
     ...(origin !== undefined && { origin }),
     ...(externalId !== undefined && { externalId }),
   };
-  const { intent, change } = openingOf(context, { draft, verdict: verdictOf(evaluation), wallet, ...evaluation });
+  const opening = openingOf(context, { draft, verdict: verdictOf(evaluation), wallet, ...evaluation });
+  return madeAnswer(driver, context, wallet, opening, merge(evaluation.change, { guards }));
+}
+
+/** `more`: part of its change. */
+export function madeAnswer(
+  driver: IntentQueue,
+  context: RequestContext,
+  wallet: WalletRecord,
+  { intent, change }: ReturnType<typeof openingOf>,
+  more: Change,
+): Answer {
   return {
     status: 201,
     body: intentView(intent),
-    change: merge(evaluation.change, change, { guards }),
+    change: merge(change, more),
     onRefusal: refuseIntent,
     ...(intent.status === 'approved' ? { afterCommit: () => driver.enqueue(context.tenant, intent, wallet) } : {}),
   };
@@ -91,7 +102,10 @@ export async function showDecisions(
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
   await unusedExternalId(context, request.external_id);
-  const evaluation = await evaluateTransfer(deps, context, found, request);
+  return decisionsAnswer(await evaluateTransfer(deps, context, found, request));
+}
+
+export function decisionsAnswer(evaluation: TransferEvaluation): Answer {
   const { facts, quote, screening, risk, decision } = evaluation;
   const { fee } = quote;
   const { dryRun } = decision;
@@ -105,7 +119,7 @@ export async function showDecisions(
       sufficient_funds: evaluation.sufficientFunds,
       asset: facts.asset,
       amount: facts.amount,
-      fee: { asset: fee.asset, reserved: unitsText(fee.asset, fee.units) },
+      fee: { asset: fee.asset, reserved: unitsText(fee.asset, fee.units), terms: feeTermsView(quote.fees) },
       screening: {
         decision: screening.decision,
         risk_score: screening.riskScore,
@@ -145,9 +159,10 @@ export function draftOf(
   deps: Pick<IntentDependencies, 'evaluators'>,
   context: RequestContext,
   { wallet }: Pick<FoundWallet, 'wallet'>,
-  { operation, facts, quote, screening, risk, decision }: TransferEvaluation,
+  { operation, facts, quote, beyond, screening, risk, decision }: TransferEvaluation,
 ): IntentDraft {
   const { asset: feeAsset, units: feeUnits } = quote.fee;
+  const { replaces } = operation;
   const feeLimit = { asset: feeAsset, limit: unitsText(feeAsset, feeUnits) };
   return {
     id: facts.id,
@@ -163,6 +178,10 @@ export function draftOf(
     fromAddress: facts.fromAddress,
     destination: { address: facts.toAddress },
     feeReserve: { asset: quote.fee.asset, units: quote.fee.units.toString() },
+    ...(quote.fees !== undefined && { fees: quote.fees }),
+    ...(replaces !== undefined && {
+      replaces: { ...replaces, beyond: beyond.map(({ asset, units }) => ({ asset, units: units.toString() })) },
+    }),
     policy: decision.policy,
     decisionId: decision.id,
     policyReceipt: deps.evaluators.receipt(context, facts, decision, risk, feeLimit),

@@ -4,7 +4,7 @@ import type { Log } from '../../../core/actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { Arrival } from '../../providers/incoming-transfers.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
-import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
+import type { CallMeta, FeeTerms, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
 import type { AddressBook, TenantStore } from '../../store/contract.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import type { Evaluators } from './evaluators.ts';
@@ -21,10 +21,10 @@ export interface IntentDependencies extends Ports {
   readonly owners?: ReadonlyMap<string, IntentOwner>;
   readonly addressBook: Pick<AddressBook, 'ownerOf'>;
   /**
-   * Uses up a number of a wallet's account with an empty transaction, and answers with it and its fee. May be repeated.
+   * Uses up a number of a wallet's account with an empty transaction on these terms, and answers with it and its fee. May be repeated.
    * Throws ProviderUnavailable until the chain has it, ProviderRejected when it never will.
    */
-  readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<FilledGap>;
+  readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number, fees?: FeeTerms) => Promise<FilledGap>;
   /**
    * Money has come to a wallet whose holder has not seen it: no chain of ours has brought it there. The holder gets it,
    * once for each transfer. May be repeated. Throws StoreUnavailable: then try again.

@@ -12,9 +12,16 @@ import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import { type IntentKind, type Quote, tokensCapability } from '../../providers/port/port.ts';
+import {
+  type FeeChoice,
+  type IntentKind,
+  type NewBalance,
+  type Quote,
+  type ReplacedTransfer,
+  tokensCapability,
+} from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';
-import { type Balances, type Change, StoreTampered } from '../../store/contract.ts';
+import { type Change, StoreTampered } from '../../store/contract.ts';
 import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/token-assets.ts';
 import { type ConnectionRecord, connectionType } from '../connections/public.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
@@ -32,6 +39,7 @@ export interface TransferRequest {
   readonly policy?: string | undefined;
   readonly external_id?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
+  readonly fees?: FeeChoice;
   /** Its origin; a client's transfer has none. */
   readonly origin?: IntentOrigin;
 }
@@ -48,6 +56,10 @@ export interface IntentOperation {
   readonly token?: TokenTerms | undefined;
   readonly policy?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
+  readonly fees?: FeeChoice | undefined;
+  readonly replaces?: ReplacedTransfer;
+  /** What is set aside for it already, by asset: of a replacement, all that its rivals have. */
+  readonly held?: ReadonlyMap<string, bigint>;
 }
 
 export interface TransferEvaluation {
@@ -58,6 +70,8 @@ export interface TransferEvaluation {
   readonly screening: ScreeningResult;
   readonly risk: RiskResult;
   readonly decision: PolicyDecision;
+  /** What it sets aside beyond `held`. */
+  readonly beyond: readonly NewBalance[];
   /** Whether the wallet held amount and fee when it was read; the ledger alone decides. */
   readonly sufficientFunds: boolean;
   /** The records of the evaluators. */
@@ -82,6 +96,7 @@ export async function evaluateTransfer(
     toAddress,
     ...(token !== undefined && { token: termsOf(token) }),
     policy: request.policy,
+    fees: request.fees,
     metadata: request.metadata,
   });
   if (token === undefined) return evaluation;
@@ -95,11 +110,15 @@ export async function evaluateOperation(
   { wallet, balances }: FoundWallet,
   operation: IntentOperation,
 ): Promise<TransferEvaluation> {
-  const { id, kind, asset, units, toAddress, token } = operation;
+  const { id, kind, asset, units, toAddress, token, fees, replaces } = operation;
   if (wallet.status !== 'active') throw walletNotActive(wallet.status);
   const adapter = adapterOf(deps, wallet.provider);
   if (token !== undefined && !adapter.info.capabilities.includes(tokensCapability)) {
     throw noTokens(adapter.info.displayName);
+  }
+  const [chosen] = Object.keys(fees ?? {});
+  if (chosen !== undefined && adapter.info.hosting !== 'self_hosted') {
+    throw notSupported(chosen, `${adapter.info.displayName} sets the fee of its transfers itself`);
   }
   const [connection, history] = await Promise.all([
     usableConnection(context, wallet.connectionId),
@@ -115,6 +134,8 @@ export async function evaluateOperation(
     units,
     toAddress,
     ...(token !== undefined && { token }),
+    ...(fees !== undefined && { fees }),
+    ...(replaces !== undefined && { replaces }),
   });
   const facts: TransactionFacts = {
     id,
@@ -129,6 +150,7 @@ export async function evaluateOperation(
     units,
     decimals: asset.decimals,
     token,
+    ...(replaces !== undefined && { replaces: { id: replaces.id, root: replaces.root } }),
     fromAddress: addressOn(wallet),
     toAddress,
     availableUnits: balances.get(asset.symbol)?.available ?? 0n,
@@ -142,15 +164,17 @@ export async function evaluateOperation(
   const assessed = await deps.evaluators.assess(context, facts, screened.result);
   const policyNames = [wallet.policy, operation.policy].flatMap((name) => name ?? []);
   const decided = await deps.evaluators.decide(context, facts, screened.result, assessed.result, policyNames);
+  const beyond = beyondOf(operation, quote);
   return {
     operation,
     facts,
+    beyond,
     connection,
     quote,
     screening: screened.result,
     risk: assessed.result,
     decision: decided.result,
-    sufficientFunds: isCovered(balances, asset.symbol, kind === 'mint' ? 0n : units, quote),
+    sufficientFunds: beyond.every((need) => (balances.get(need.asset)?.available ?? 0n) >= need.units),
     change: merge(screened.change, assessed.change, decided.change),
   };
 }
@@ -159,6 +183,11 @@ export function walletNotActive(status: string): ServiceError {
   return new ServiceError('conflict', `the wallet is ${status}: it takes no transaction intents`, {
     details: [{ field: 'wallet.status', issue: status }],
   });
+}
+
+/** 422: the request is right, and what it is about cannot do it. */
+export function notSupported(field: string, message: string): ServiceError {
+  return new ServiceError('providerRejected', message, { details: [{ field, issue: 'not_supported', message }] });
 }
 
 function tokenFrozen({ symbol }: TokenAssetRecord): ServiceError {
@@ -232,10 +261,12 @@ async function usableConnection(context: RequestContext, id: string): Promise<Co
   return connection;
 }
 
-function isCovered(balances: Balances, asset: string, units: bigint, { fee }: Quote): boolean {
-  const available = (symbol: string): bigint => balances.get(symbol)?.available ?? 0n;
-  if (fee.asset === asset) return available(asset) >= units + fee.units;
-  return available(asset) >= units && available(fee.asset) >= fee.units;
+function beyondOf({ kind, asset, units, held }: IntentOperation, { fee }: Quote): NewBalance[] {
+  const needs = new Map([[asset.symbol, kind === 'mint' ? 0n : units]]);
+  needs.set(fee.asset, (needs.get(fee.asset) ?? 0n) + fee.units);
+  return [...needs]
+    .map(([symbol, need]) => ({ asset: symbol, units: need - (held?.get(symbol) ?? 0n) }))
+    .filter((beyond) => beyond.units > 0n);
 }
 
 function addressOn({ id, network, addresses }: WalletRecord): string {

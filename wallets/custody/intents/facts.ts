@@ -7,6 +7,7 @@ import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
+import type { DecidedTransaction } from '../../providers/port/port.ts';
 
 export interface TransactionFacts {
   /** The intent's id; on routes that evaluate a bare transaction, a fresh id. */
@@ -27,6 +28,8 @@ export interface TransactionFacts {
   readonly decimals: number;
   /** The tenant's own token that it is about. */
   readonly token?: TokenTerms | undefined;
+  /** The transaction that it is to replace. */
+  readonly replaces?: DecidedTransaction['replaces'];
   readonly fromAddress: string;
   readonly toAddress: string;
   /** The wallet's available balance of the asset before this transaction, smallest units. */

@@ -41,7 +41,7 @@ export class GapStep {
     const { record, wallet } = task;
     try {
       const { fee, transaction } = await this.#context.asked(
-        (meta) => this.#context.deps.fillGap(meta, wallet, number),
+        (meta) => this.#context.deps.fillGap(meta, wallet, number, record.fees),
         task,
       );
       return this.#context.move(task, failIntent(record, failureOf(record), fee, this.#context.nowMs, transaction));

@@ -3,6 +3,7 @@
  * they are debited or released. A mint takes only its fee from the wallet. The entries follow only from the status before and
  * after, so that no transition can omit them: over the life of an intent, reservations sum up to zero.
  */
+import { summedLedger } from '../../store/changes.ts';
 import type { LedgerEntry } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 import { type IntentStatus, isSubmitted } from './states.ts';
@@ -15,8 +16,13 @@ export function ledgerOf(before: IntentRecord | undefined, after: IntentRecord):
   const holdsNow = holds(after.status);
   if (held === holdsNow) return [];
   const reserve = reserveOf(after);
-  if (holdsNow) return sum(after.walletId, reserve);
-  return sum(after.walletId, [...reserve.map(reversed), ...spentBy(after)]);
+  if (holdsNow) return entriesOf(after.walletId, reserve);
+  return entriesOf(after.walletId, [...reserve.map(reversed), ...spentBy(after)]);
+}
+
+/** What an intent has set aside while it is open, by asset. */
+export function setAside(record: IntentRecord): ReadonlyMap<string, bigint> {
+  return new Map(entriesOf(record.walletId, reserveOf(record)).map(({ asset, reserved }) => [asset, reserved]));
 }
 
 /** Whether the amount and the fee of an intent in this status are set aside. */
@@ -24,11 +30,12 @@ function holds(status: IntentStatus): boolean {
   return status === 'pending_approval' || status === 'approved' || isSubmitted(status);
 }
 
-/** The amount and the fee may be of one asset or of two. */
-function reserveOf({ kind, asset, units, feeReserve }: IntentRecord): Delta[] {
+/** The amount and the fee may be of one asset or of two. Of a replacement: what the replaced one has not set aside for both. */
+function reserveOf({ kind, asset, units, feeReserve, replaces }: IntentRecord): Delta[] {
+  if (replaces !== undefined) return replaces.beyond.map(({ asset, units }) => heldOf(asset, BigInt(units)));
   return [
-    ...(kind === 'mint' ? [] : [{ asset, available: -BigInt(units), reserved: BigInt(units) }]),
-    { asset: feeReserve.asset, available: -BigInt(feeReserve.units), reserved: BigInt(feeReserve.units) },
+    ...(kind === 'mint' ? [] : [heldOf(asset, BigInt(units))]),
+    heldOf(feeReserve.asset, BigInt(feeReserve.units)),
   ];
 }
 
@@ -49,12 +56,10 @@ function reversed({ asset, available, reserved }: Delta): Delta {
   return { asset, available: -available, reserved: -reserved };
 }
 
-function sum(walletId: string, deltas: readonly Delta[]): LedgerEntry[] {
-  const sums = new Map<string, LedgerEntry>();
-  for (const { asset, available, reserved } of deltas) {
-    const before = sums.get(asset) ?? { available: 0n, reserved: 0n };
-    const after = { available: before.available + available, reserved: before.reserved + reserved };
-    sums.set(asset, { walletId, asset, ...after });
-  }
-  return [...sums.values()].filter(({ available, reserved }) => available !== 0n || reserved !== 0n);
+function heldOf(asset: string, units: bigint): Delta {
+  return { asset, available: -units, reserved: units };
+}
+
+function entriesOf(walletId: string, deltas: readonly Delta[]): LedgerEntry[] {
+  return summedLedger(deltas.map((delta) => ({ walletId, ...delta })));
 }

@@ -32,6 +32,7 @@ export type IntentDraft = Omit<
   | 'gap'
   | 'filler'
   | 'cancellation'
+  | 'replacedBy'
   | 'statusHistory'
   | 'createdAtMs'
   | 'updatedAtMs'
@@ -218,6 +219,12 @@ export function failIntent(
 export function openGap(record: IntentRecord, failure: IntentFailure, nowMs: number): Move {
   checkAtProvider(record);
   return { before: record, passed: [next(record, { ...failurePatch(record, failure), gap: 'open' }, nowMs)] };
+}
+
+/** Another intent is to replace it, from now on. */
+export function offerReplacement(record: IntentRecord, replacedBy: string, nowMs: number): Move {
+  checkAtProvider(record);
+  return { before: record, passed: [next(record, { replacedBy }, nowMs)] };
 }
 
 /** Decided: an empty transaction takes the number. */

@@ -48,6 +48,10 @@ export function orderOf(
   if (wallet.id !== transaction.wallet_id || wallet.network !== transaction.network) {
     return 'its wallet is not the one of its policy receipt';
   }
+  const { replaces } = record;
+  if (replaces?.id !== transaction.replaces?.id || replaces?.root !== transaction.replaces?.root) {
+    return 'the transaction that it replaces is not the one of its policy receipt';
+  }
   if (!isClaimOf(transaction.token, record.token)) return 'its token is not the one of its policy receipt';
   const { asset, units } = record.feeReserve;
   if (asset !== transaction.fee?.asset || unitsText(asset, BigInt(units)) !== transaction.fee.limit) {

@@ -13,8 +13,11 @@ import { dueOf, handoverMs } from './effects.ts';
 import { mayBeSubmitted, noFee, providerUnreachable, rejection } from './failures.ts';
 import { advanceIntent, tamperedFailure } from './machine.ts';
 import { creditReceiver } from './receiver-credit.ts';
+import { replacedStatus, rivalsOf } from './rivals.ts';
 import { type Loaded, type Next, type StepContext, versionGuard } from './step-context.ts';
 
+/** Until then its rival has ended it, as a rule. */
+const replacedAgainMs = 5_000;
 /** The shortest pause after an answer without news. */
 const idleAgainMs = 50;
 
@@ -37,6 +40,11 @@ export class ProviderStep {
       return this.#afterError(task, adapter, error);
     }
     const nowMs = this.#context.nowMs;
+    if (progress.stage === 'failed' && progress.subStatus === replacedStatus) {
+      const rivals = await rivalsOf(this.#context.deps.store, task.tenant, record);
+      // One of them has its place, and ends it when it is mined.
+      if (rivals.length > 0) progress = beingReplaced(progress, nowMs);
+    }
     if (progress.stage === 'failed') {
       const { feePaid, numberUsed, ...failure } = progress;
       return this.#context.fail(task, failure, feePaid, numberUsed);
@@ -45,7 +53,7 @@ export class ProviderStep {
     if (progress.stage === 'completed') {
       // Before the intent ends, since no later step would: a credit may be repeated.
       await creditReceiver(this.#context.deps, task, progress.providerTxId);
-      return this.#context.move(task, move!);
+      return this.#context.settle(task, move!);
     }
     // A provider that has nothing new, and wants to be asked in the past, would be asked without a pause.
     const againAtMs = move === undefined ? Math.max(progress.againAtMs, nowMs + idleAgainMs) : progress.againAtMs;
@@ -97,4 +105,18 @@ export class ProviderStep {
       return false;
     }
   }
+}
+
+function beingReplaced(
+  { providerTxId, providerStatus, submission }: Extract<TransferProgress, { stage: 'failed' }>,
+  nowMs: number,
+): TransferProgress {
+  return {
+    stage: 'broadcasting',
+    providerTxId,
+    providerStatus,
+    subStatus: 'BEING_REPLACED',
+    submission,
+    againAtMs: nowMs + replacedAgainMs,
+  };
 }

@@ -19,7 +19,7 @@ export async function creditReceiver(
 ): Promise<void> {
   const { addressBook, store, random, arrive } = deps;
   const { kind, network, destination, asset, token } = record;
-  if (kind === 'deploy' || kind === 'burn') return;
+  if (kind === 'deploy' || kind === 'burn' || record.units === '0') return;
   const owner = await addressBook.ownerOf(network, destination.address);
   if (owner === undefined) return;
   const receiver = await store.read(owner.tenant, walletType, owner.walletId);

@@ -4,7 +4,7 @@ import { type MetadataValue, metadataIndices } from '../../../gateway/api/metada
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
-import type { FillerTransaction } from '../../providers/port/port.ts';
+import type { FeeTerms, FillerTransaction, ReplacedTransfer } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import { openIntentsOfConnectionIndex } from '../connections/public.ts';
 import { openIntentsIndex } from '../wallets/public.ts';
@@ -36,6 +36,11 @@ export interface IntentOrigin {
   readonly id: string;
 }
 
+/** The transaction that a replacement is to take the place of, and what it sets aside beyond what that one has. */
+interface Replaces extends ReplacedTransfer {
+  readonly beyond: readonly { readonly asset: string; readonly units: string }[];
+}
+
 export interface IntentRecord extends Versioned {
   readonly kind: IntentKind;
   /** The tenant's own token that it deploys or moves; absent for assets of the registry. */
@@ -59,6 +64,12 @@ export interface IntentRecord extends Versioned {
   readonly destination: { readonly address: string };
   /** The largest fee that was set aside: an asset and its smallest units. */
   readonly feeReserve: { readonly asset: string; readonly units: string };
+  /** undefined: its network has none, or an earlier version made it. */
+  readonly fees?: FeeTerms;
+  /** Of a replacement. */
+  readonly replaces?: Replaces;
+  /** The newest intent to replace it that was not denied at once. */
+  readonly replacedBy?: string;
   readonly feePaid: { readonly asset: string; readonly units: string } | null;
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
   readonly decisionId: string;
@@ -129,6 +140,11 @@ export const intentType: RecordType<IntentRecord> = {
       : [providerTxId, filler?.id].flatMap((txId) => (txId == null ? [] : [txIndex(txId)]))),
   ],
 };
+
+/** The intent that the number of its transaction was allocated for. */
+export function numberedId({ id, replaces }: Pick<IntentRecord, 'id' | 'replaces'>): string {
+  return replaces?.root ?? id;
+}
 
 /** All intents of the tenant that have this status. */
 export function ofStatusIndex(status: IntentStatus): string {

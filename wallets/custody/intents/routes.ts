@@ -1,18 +1,22 @@
 /** The routes of transaction intents. */
 
 import type { Static } from 'typebox';
+import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import { exampleTransfer } from '../../../gateway/api/examples.ts';
 import { metadataIndex } from '../../../gateway/api/metadata.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
+import type { FeeChoice } from '../../providers/port/port.ts';
 import { assertAsset } from '../assets/token-assets.ts';
 import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
+import type { TransferRequest } from './evaluation.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { externalIdIndex, intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
+import { replaceIntent } from './replacement.ts';
 import {
   ApproveBody,
   CancelBody,
@@ -23,6 +27,7 @@ import {
   IntentList,
   IntentParams,
   ListQuery,
+  ReplaceBody,
   TenantListQuery,
   WalletParams,
 } from './schemas.ts';
@@ -56,8 +61,26 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       isReadOnly: ({ query }) => query.dry_run === 'true',
       handle: (context, { params, query, body }) =>
         query.dry_run === 'true'
-          ? showDecisions(deps, context, params.id, body)
-          : createIntent(deps, driver, context, params.id, body),
+          ? showDecisions(deps, context, params.id, requestOf(body))
+          : createIntent(deps, driver, context, params.id, requestOf(body)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/transaction-intents/estimate',
+      operationId: 'estimateTransactionIntent',
+      clientName: 'intents.estimate',
+      example: exampleTransfer,
+      tag,
+      summary: 'Estimates a transfer: its fee by the present market, and the decisions about it',
+      description: 'The answer is that of a dry run. Nothing is created.',
+      scope: 'intents:write',
+      loadClass: 'transfers',
+      params: WalletParams,
+      body: CreateBody,
+      responses: { 200: { schema: DryRun, description: 'the fee and the decisions; nothing was created' } },
+      errors: [404, 409, 422],
+      idempotent: false,
+      handle: (context, { params, body }) => showDecisions(deps, context, params.id, requestOf(body)),
     }),
     route({
       method: 'GET',
@@ -150,7 +173,43 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       errors: [404, 409],
       handle: (context, { params, body }) => cancel(context, params, body.reason),
     }),
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/transaction-intents/:txId/replace',
+      operationId: 'replaceTransactionIntent',
+      clientName: 'intents.replace',
+      example: { kind: 'speed_up', fee_level: 'high' },
+      tag,
+      summary: 'Replaces a transaction that waits below the market, with a higher fee',
+      description:
+        'For `self_hosted` EVM and Bitcoin wallets, while `sub_status` is `BELOW_MARKET_FEE`. The replacement is an intent of its own: decided, approved and signed anew. What both move is reserved once. When one of them is mined, the other fails with `REPLACED`.',
+      scope: 'intents:write',
+      loadClass: 'transfers',
+      params: IntentParams,
+      body: ReplaceBody,
+      responses: { 201: { schema: Intent, description: 'the replacement' } },
+      errors: [404, 409, 422],
+      handle: (context, { params, body: { kind, policy, metadata, ...body } }) =>
+        replaceIntent(deps, driver, context, params, { kind, policy, metadata, fees: feesOf(body) }),
+    }),
   ];
+}
+
+function requestOf(body: Static<typeof CreateBody>): TransferRequest {
+  const { fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte, ...transfer } = body;
+  return { ...transfer, fees: feesOf({ fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte }) };
+}
+
+/** The fields that the caller chose. Throws ServiceError 400 for a level beside terms. */
+function feesOf(body: FeeChoice): FeeChoice {
+  const chosen = Object.entries(body).filter(([, value]) => value !== undefined);
+  const fees: FeeChoice = Object.fromEntries(chosen);
+  const beside = chosen.map(([name]) => name).find((name) => name !== 'fee_level');
+  if (fees.fee_level !== undefined && beside !== undefined) {
+    const message = `takes fee_level or ${beside}, not both`;
+    throw invalidFields([{ field: beside, issue: 'duplicate_field', message }]);
+  }
+  return fees;
 }
 
 async function listAll(context: RequestContext, query: Static<typeof TenantListQuery>): Promise<Answer> {

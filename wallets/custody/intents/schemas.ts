@@ -19,7 +19,7 @@ import {
 } from '../../../gateway/api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
-import { intentKinds, providerKinds } from '../../providers/port/kinds.ts';
+import { feeLevels, intentKinds, providerKinds } from '../../providers/port/kinds.ts';
 import { intentStatuses } from './states.ts';
 
 const AssetSymbol = Type.String({
@@ -29,6 +29,30 @@ const AssetSymbol = Type.String({
   examples: assets.map(({ symbol }) => symbol),
 });
 const OwnId = ExternalId('your own id of the intent, unique in your tenant for good', 'payout-2026-0117');
+/** A fee is at most 10^13 wei a unit of gas: shorter than 17 digits. */
+const Whole = (description: string) => Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$', description });
+const feeChoice = {
+  fee_level: Type.Optional(
+    OneOf(feeLevels, {
+      description:
+        'for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default',
+    }),
+  ),
+  max_fee_per_gas: Type.Optional(Whole('EVM, instead of `fee_level`: wei, as a whole number')),
+  max_priority_fee_per_gas: Type.Optional(Whole('EVM, with `max_fee_per_gas`: wei of it for the tip')),
+  sats_per_vbyte: Type.Optional(Whole('Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number')),
+} as const;
+const FeeTermsShown = Nullable(
+  Closed(
+    {
+      fee_level: Nullable(OneOf(feeLevels, { description: 'null: the caller named the terms' })),
+      max_fee_per_gas: Nullable(Type.String({ description: 'EVM, wei' })),
+      max_priority_fee_per_gas: Nullable(Type.String({ description: 'EVM, wei' })),
+      sats_per_vbyte: Nullable(Type.String({ description: 'Bitcoin' })),
+    },
+    { title: 'FeeTerms', description: 'what is signed; null: the fee is fixed, or a custodian sets it' },
+  ),
+);
 const Comment = Lines(500);
 const Status = OneOf(intentStatuses, { description: 'state of the intent; see the table of states' });
 const SubStatus = Nullable(Type.String({ description: 'details, e.g. `AWAITING_QUORUM`; null when there are none' }));
@@ -62,7 +86,7 @@ export const Intent = Closed(
     id: Id('txi'),
     kind: OneOf(intentKinds, {
       description:
-        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet',
+        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none',
     }),
     status: Status,
     policy_receipt: Nullable(
@@ -96,10 +120,17 @@ export const Intent = Closed(
     origin: Nullable(
       Closed({ kind: Type.String(), id: Type.String() }, { description: 'the record that it was made for' }),
     ),
+    replaces: Nullable(Type.String({ description: 'of a replacement: the intent whose transaction it is to replace' })),
+    replaced_by: Nullable(
+      Type.String({
+        description: 'the newest intent that is to replace its transaction, or was; its status says which',
+      }),
+    ),
     fee: Closed({
       asset: Type.String(),
       reserved: Type.String({ description: 'the largest possible fee, reserved while the intent is open' }),
       paid: Nullable(Type.String({ description: 'the fee paid; null until the intent has ended' })),
+      terms: FeeTermsShown,
     }),
     policy: PolicyUsed,
     decision_id: Type.String(),
@@ -172,6 +203,7 @@ export const CreateBody = Closed(
       address: Type.String({ minLength: 1, maxLength: 200, description: 'an address of the wallet’s network' }),
     }),
     policy: Type.Optional(Name),
+    ...feeChoice,
     idempotency_key: Type.Optional(
       Type.String({
         pattern: '^[\\x21-\\x7e]{1,255}$',
@@ -182,6 +214,19 @@ export const CreateBody = Closed(
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateTransactionIntent' },
+);
+
+export const ReplaceBody = Closed(
+  {
+    kind: OneOf(['speed_up', 'cancel'], {
+      description:
+        '`speed_up`: the same effect; `cancel`: none, the wallet sends itself nothing. Both with a higher fee',
+    }),
+    policy: Type.Optional(Name),
+    ...feeChoice,
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'ReplaceTransactionIntent' },
 );
 
 export const ListQuery = Closed({
@@ -266,7 +311,7 @@ export const DryRun = Closed(
     sufficient_funds: Type.Boolean({ description: 'whether the wallet holds the amount and the fee now' }),
     asset: Type.String(),
     amount: Type.String(),
-    fee: Closed({ asset: Type.String(), reserved: Type.String() }),
+    fee: Closed({ asset: Type.String(), reserved: Type.String(), terms: FeeTermsShown }),
     screening: Screening,
     risk: Risk,
     policy: PolicyUsed,

@@ -3,12 +3,15 @@ import { withinLimit } from '../../../core/actors/waiting.ts';
 import type { Reporter } from '../../../gateway/api/event.ts';
 import { newId } from '../../../proto/ids.ts';
 import { type CallMeta, type NewBalance, ProviderUnavailable } from '../../providers/port/port.ts';
+import { merge } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import { changeOf, dueOf, handoverMs } from './effects.ts';
+import { noFee } from './failures.ts';
 import { failIntent, holdIntent, type IntentFailure, lastOf, type Move, openGap, triedAgain } from './machine.ts';
 import type { IntentRecord } from './record.ts';
+import { lostTo, rivalsOf } from './rivals.ts';
 
 /** An intent to continue, and what is known of it so far. */
 export interface IntentTask {
@@ -49,6 +52,8 @@ export interface StepTimes {
 export const stepTimes: StepTimes = { leaseMs: 30_000, abandonAfterMs: 6 * 3_600_000 };
 
 const leaseSlackMs = 5_000;
+const settleAttempts = 5;
+const settleAgainMs = 1_000;
 
 /** Every step works over one of these. */
 export class StepContext {
@@ -76,6 +81,27 @@ export class StepContext {
     return { task: { ...task, record: lastOf(move), dueAtMs: then.dueAtMs }, atMs: then.atMs };
   }
 
+  /** Commits the end of an intent whose transaction was mined, and with it the end of its rivals. */
+  async settle(task: Loaded, move: Move): Promise<Next | undefined> {
+    const { store } = this.deps;
+    for (let attempt = 0; attempt < settleAttempts; attempt += 1) {
+      const rivals = await rivalsOf(store, task.tenant, task.record);
+      if (rivals.length === 0) return this.move(task, move);
+      const nowMs = this.nowMs;
+      const failures = rivals.map((rival) =>
+        changeOf(this.reporter(rival, nowMs), failIntent(rival, lostTo(lastOf(move)), noFee(rival), nowMs)),
+      );
+      const change = merge(...failures, changeOf(this.reporter(task.record, nowMs), move));
+      const outcome = await store.commit(task.tenant, change);
+      if (outcome.committed) return undefined;
+      if (outcome.refusal.kind !== 'conflict')
+        throw new Error(`${task.id} could not be ended: ${outcome.refusal.kind}`);
+      if (outcome.refusal.id === task.id) return undefined;
+    }
+    // Its rivals keep changing.
+    return { task, atMs: this.nowMs + settleAgainMs };
+  }
+
   async hold(task: Loaded, subStatus: string, delayMs: number): Promise<Next | undefined> {
     const atMs = this.nowMs + delayMs;
     const dueAtMs = atMs + handoverMs;
@@ -90,7 +116,11 @@ export class StepContext {
   /** A number that the chain will never see used would hold up every later transfer of the wallet: it comes first. */
   async fail(task: Loaded, failure: IntentFailure, fee: NewBalance, numberUsed: boolean): Promise<Next | undefined> {
     const nowMs = this.nowMs;
-    if (task.number === undefined || numberUsed) return this.move(task, failIntent(task.record, failure, fee, nowMs));
+    const failed = () => failIntent(task.record, failure, fee, nowMs);
+    if (numberUsed && failure.providerTxId !== null) return this.settle(task, failed());
+    // The number of a replacement belongs to the transfer that it is to replace.
+    const isFree = task.number !== undefined && task.record.replaces === undefined && !numberUsed;
+    if (!isFree) return this.move(task, failed());
     return this.move(task, openGap(task.record, failure, nowMs), soon(nowMs, this.times.leaseMs));
   }
 

@@ -17,7 +17,7 @@ import { GapStep } from './gap-step.ts';
 import { expireIntent, tamperedFailure } from './machine.ts';
 import { decidedOf, orderOf } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
-import { intentType } from './record.ts';
+import { intentType, numberedId } from './record.ts';
 import { isFinal } from './states.ts';
 import { type IntentTask, type Loaded, type Next, StepContext, type StepTimes, stepTimes } from './step-context.ts';
 import { TamperedStep } from './tampered-step.ts';
@@ -69,7 +69,7 @@ export class IntentSteps {
     if (wallet === undefined) throw new Error(`the wallet of ${id} is missing`);
     const numbered = adapterOf(this.#context.deps, record.provider).sequenceCounter(wallet) !== undefined;
     const asks = numbered && task.number === null && record.status !== 'approved';
-    const number = asks ? await store.numberOf(tenant, id) : (task.number ?? undefined);
+    const number = asks ? await store.numberOf(tenant, numberedId(record)) : (task.number ?? undefined);
     return { tenant, id, record, wallet, number, dueAtMs: task.dueAtMs };
   }
 

@@ -114,6 +114,8 @@ function asDecided(base: IntentRecord, { transaction, initiator = '', approvals 
       asset: fee?.asset ?? asset,
       units: unitsOf(fee?.limit ?? '0', assetOf(fee?.asset ?? asset)?.decimals),
     },
+    // No receipt says what a replacement has set aside: that stays so, and reconciliation finds the difference.
+    ...(base.replaces && { replaces: { ...base.replaces, beyond: [] } }),
     initiator,
     approvalsRequired: approvals?.quorum ?? 0,
     approvers: approvals?.approvers ?? [],

@@ -4,6 +4,7 @@ import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { EvmReceipt } from '../../providers/chains/public.ts';
+import type { FeeTerms } from '../../providers/port/port.ts';
 import { shownRecord } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 
@@ -31,7 +32,14 @@ export interface IntentView {
     readonly contract: string | null;
   } | null;
   readonly origin: { readonly kind: string; readonly id: string } | null;
-  readonly fee: { readonly asset: string; readonly reserved: string; readonly paid: string | null };
+  readonly replaces: string | null;
+  readonly replaced_by: string | null;
+  readonly fee: {
+    readonly asset: string;
+    readonly reserved: string;
+    readonly paid: string | null;
+    readonly terms: FeeTermsView | null;
+  };
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
   readonly decision_id: string;
   readonly screening_id: string | null;
@@ -100,10 +108,13 @@ function intentViewOf(intent: IntentRecord): IntentView {
     destination: intent.destination,
     token: tokenOf(intent.token),
     origin: intent.origin ?? null,
+    replaces: intent.replaces?.id ?? null,
+    replaced_by: intent.replacedBy ?? null,
     fee: {
       asset: feeReserve.asset,
       reserved: unitsText(feeReserve.asset, BigInt(feeReserve.units)),
       paid: feePaid === null ? null : unitsText(feePaid.asset, BigInt(feePaid.units)),
+      terms: feeTermsView(intent.fees),
     },
     policy: intent.policy,
     decision_id: intent.decisionId,
@@ -132,6 +143,19 @@ function intentViewOf(intent: IntentRecord): IntentView {
     updated_at: timeText(intent.updatedAtMs),
     expires_at: timeText(intent.expiresAtMs),
   };
+}
+
+interface FeeTermsView {
+  readonly fee_level: string | null;
+  readonly max_fee_per_gas: string | null;
+  readonly max_priority_fee_per_gas: string | null;
+  readonly sats_per_vbyte: string | null;
+}
+
+export function feeTermsView(fees: FeeTerms | undefined): FeeTermsView | null {
+  if (fees === undefined) return null;
+  const { fee_level, max_fee_per_gas = null, max_priority_fee_per_gas = null, sats_per_vbyte = null } = fees;
+  return { fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte };
 }
 
 function tokenOf(token: IntentRecord['token']): IntentView['token'] {

@@ -32,7 +32,7 @@ export interface ReceiptClaims {
   readonly approvals: { readonly quorum: number; readonly approvers: readonly string[] };
   readonly transaction: {
     readonly wallet_id: string;
-    /** `transfer`, `deploy`, `mint` or `burn`. */
+    /** `transfer`, `deploy`, `mint`, `burn`, `speed_up` or `cancel`. */
     readonly kind: string;
     readonly asset: string;
     /** Decimal. */
@@ -41,6 +41,8 @@ export interface ReceiptClaims {
     readonly to: string;
     /** Of the tenant's own token that it is about. */
     readonly token?: TokenClaim;
+    /** Of a replacement: the intent whose transaction it replaces, and the first of those that replace one another. */
+    readonly replaces?: TransactionFacts['replaces'];
     /** The most that it may cost; absent where nothing is sent. */
     readonly fee?: FeeLimit;
   };
@@ -76,6 +78,7 @@ export function receiptClaims(
       network: facts.network,
       to: facts.toAddress,
       ...(facts.token !== undefined && { token: tokenClaim(facts.token) }),
+      ...(facts.replaces !== undefined && { replaces: facts.replaces }),
       ...(fee !== undefined && { fee }),
     },
   };

@@ -48,7 +48,8 @@ export const variables: readonly RuleVariable[] = [
       {
         name: 'kind',
         type: 'string',
-        meaning: '"transfer"; of token operations "deploy", "mint" or "burn"; of vaults "message"',
+        meaning:
+          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of vaults "message"',
       },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },

@@ -2,12 +2,12 @@
 -- Answers the transaction's fields.
 -- @include wallets/providers/chains/evm-mining.lua
 -- @keys prefixKey
--- @args id, from, nativeAsset, nowMs, minedAtMs, retentionMs, queuedMaxMs
+-- @args id, from, nativeAsset, market, nowMs, minedAtMs, retentionMs, queuedMaxMs
 
 local key, account = prefixKey .. 'tx:' .. id, prefixKey .. 'acct:' .. from
-mine_queued(prefixKey, account, nativeAsset, minedAtMs, retentionMs)
-local tx = redis.call('HMGET', key, 'minedAtMs', 'queuedAtMs', 'nonce', 'dropped')
-if tx[3] and not tx[1] and not tx[4] then
+mine_queued(prefixKey, account, nativeAsset, market, minedAtMs, retentionMs)
+local tx = redis.call('HMGET', key, 'minedAtMs', 'queuedAtMs', 'nonce', 'dropped', 'underpriced', 'replacedBy')
+if tx[3] and not tx[1] and not tx[4] and not tx[5] and not tx[6] then
   if not tx[2] then redis.call('HSET', key, 'queuedAtMs', nowMs)
   elseif nowMs - tx[2] >= tonumber(queuedMaxMs) then
     redis.call('HDEL', account, 'q:' .. tx[3])

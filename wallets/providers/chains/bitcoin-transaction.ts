@@ -12,8 +12,6 @@ import { verifyEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { bitcoinTestnetAddress, publicKeyHash } from '../../networks/addresses.ts';
 import { ChainRejected } from './chain.ts';
 
-/** Satoshi a virtual byte, constant. */
-export const feeRate = 2n;
 /** An output below this costs more to spend than its value, so no node relays it. */
 export const dustSats = 294n;
 export const inputsMax = 16;
@@ -37,19 +35,40 @@ export interface BitcoinPayment {
   readonly sats: bigint;
 }
 
-/** The fee without the change output, and with it: the amount that coin selection has to cover in addition to the payment. */
-export function paymentFee(
-  to: string,
-  from: string,
-  inputs: number,
-): { readonly plain: bigint; readonly change: bigint } {
-  const plain = feeRate * (overheadVbytes + inputVbytes * BigInt(inputs) + outputVbytes(to));
-  return { plain, change: plain + feeRate * outputVbytes(from) };
+/** Without the change output, and with it. */
+interface WithChange {
+  readonly plain: bigint;
+  readonly change: bigint;
+}
+
+/** At most: its signatures may be shorter. */
+export function paymentVbytes(to: string, from: string, inputs: number): WithChange {
+  const plain = overheadVbytes + inputVbytes * BigInt(inputs) + outputVbytes(to);
+  return { plain, change: plain + outputVbytes(from) };
+}
+
+/** The amount that coin selection has to cover in addition to the payment. `rate`: satoshi a virtual byte. */
+export function paymentFee(to: string, from: string, inputs: number, rate: bigint): WithChange {
+  const { plain, change } = paymentVbytes(to, from, inputs);
+  return { plain: rate * plain, change: rate * change };
 }
 
 /** The highest cost of a payment to this address, with change that is too small to keep. */
-export function largestFee(to: string, from: string): bigint {
-  return paymentFee(to, from, inputsMax).change + dustSats;
+export function largestFee(to: string, from: string, rate: bigint): bigint {
+  return paymentFee(to, from, inputsMax, rate).change + dustSats;
+}
+
+/** What a payment of these coins costs, with change or without; undefined: they do not cover it. */
+export function feeOfPayment(
+  coins: readonly Pick<Coin, 'sats'>[],
+  { to, sats }: BitcoinPayment,
+  from: string,
+  rate: bigint,
+): bigint | undefined {
+  const fee = paymentFee(to, from, coins.length, rate);
+  const rest = coins.reduce((sum, coin) => sum + coin.sats, 0n) - sats;
+  if (rest < fee.plain) return undefined;
+  return rest - fee.change >= dustSats ? fee.change : rest;
 }
 
 /** Amount, length and script. */
@@ -79,17 +98,18 @@ export function unsignedBitcoin(
   publicKey: Uint8Array,
   coins: readonly Coin[],
   payment: BitcoinPayment,
+  rate: bigint,
 ): UnsignedBitcoin {
   const own = bitcoinTestnetAddress(publicKey);
-  const fee = paymentFee(payment.to, own, coins.length);
-  const rest = coins.reduce((sum, { sats }) => sum + sats, 0n) - payment.sats;
-  if (rest < fee.plain) throw new Error('the coins do not cover payment and fee');
+  const fee = feeOfPayment(coins, payment, own, rate);
+  if (fee === undefined) throw new Error('the coins do not cover payment and fee');
+  const change = coins.reduce((sum, { sats }) => sum + sats, 0n) - payment.sats - fee;
   const transaction = new Transaction();
   for (const { txid, index, sats } of coins) {
     transaction.addInput({ txid: fromHex(txid), index, witnessUtxo: { script: scriptOf(own), amount: sats } });
   }
   transaction.addOutputAddress(payment.to, payment.sats, TEST_NETWORK);
-  if (rest - fee.change >= dustSats) transaction.addOutputAddress(own, rest - fee.change, TEST_NETWORK);
+  if (change > 0n) transaction.addOutputAddress(own, change, TEST_NETWORK);
   const digests = coins.map(({ sats }, index) => digestOf(transaction, index, publicKey, sats));
   return { transaction, publicKey, digests };
 }

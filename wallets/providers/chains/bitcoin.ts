@@ -1,6 +1,7 @@
 /**
  * The simulated Bitcoin testnet: unspent outputs of P2WPKH addresses. One confirmation is final; change may be spent at
- * once.
+ * once. A transaction whose rate is below the market waits: its inputs stay unspent, and its outputs do not exist, until the market
+ * falls. One that spends an input of it, and pays more by a satoshi for each of its own virtual bytes, takes its place (BIP-125).
  *
  * It also holds outputs for payments, so that two payments never choose the same one: `hold` reserves them for a payment id
  * in one step and returns the same again, until they are spent or released.
@@ -13,18 +14,16 @@ import { sha256 } from '../../../core/crypto/hashing.ts';
 import {
   type BitcoinPayment,
   decodeBitcoin,
-  feeRate,
   inputsMax,
   inputVbytes,
   paymentFee,
   witnessesSign,
 } from './bitcoin-transaction.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
-import type { BitcoinLedger, HeldCoins } from './ledger.ts';
+import { bitcoinLimits } from './fees.ts';
+import type { BitcoinLedger, HeldCoins, WaitingBitcoin } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 
-/** The lowest fee rate that nodes relay, satoshi a virtual byte. */
-const relayRateMin = 1n;
 /** The faucet pays in parts, so that several payments can be in progress at once. */
 const faucetCoins = 10n;
 /** From this amount on the faucet pays in several coins. */
@@ -49,7 +48,9 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
     if (!witnessesSign(tx, spent)) throw new ChainRejected('invalid_signature', 'an input is not signed by its key');
     const fee = total(spent) - total(tx.outputs);
     if (fee < 0n) throw new ChainRejected('insufficient_funds', 'the outputs are more than the inputs');
-    if (fee < relayRateMin * tx.vbytes) throw new ChainRejected('fee_too_low', `below ${relayRateMin} sat/vB`);
+    const { min, max } = bitcoinLimits;
+    if (fee < min * tx.vbytes) throw new ChainRejected('fee_too_low', `below ${min} sat/vB`);
+    if (fee > max * tx.vbytes) throw new ChainRejected('fee_too_high', `above ${max} sat/vB`);
     const from = spent[0]!.address;
     const fails = options.fails === true;
     const taken = await this.ledger.submit({
@@ -59,22 +60,45 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
       asset: this.nativeAsset,
       units: tx.outputs[0]!.sats,
       feeUnits: fee,
+      vbytes: tx.vbytes,
       fails,
       minedAtMs: this.nextBlockMs(nowMs),
       outpoints,
       outputs: fails ? tx.outputs.map(({ sats }) => ({ address: from, sats })) : tx.outputs,
     });
-    if (taken === undefined) throw missingInput();
+    if (taken === 'missing_input') throw missingInput();
+    if (taken === 'input_used') throw new ChainRejected(taken, 'an input is in a waiting transaction that pays more');
     return this.asOf(taken, nowMs);
+  }
+
+  override async transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined> {
+    const known = await super.transaction(id, nowMs);
+    if (known?.state !== 'underpriced') return known;
+    return this.asOf(await this.ledger.advance(id, this.nextBlockMs(nowMs)), nowMs);
+  }
+
+  override async market(): Promise<bigint> {
+    return (await this.ledger.market()) ?? bitcoinLimits.initial;
+  }
+
+  /** The coins and the fee of a transaction that waits; undefined: it does not wait. */
+  waiting(id: string): Promise<WaitingBitcoin | undefined> {
+    return this.ledger.waiting(id);
   }
 
   /**
    * Reserves outputs of `address` for a payment, largest first, for a day. The same payment id gets the same outputs, for
    * another day.
    */
-  async hold(paymentId: string, address: string, payment: BitcoinPayment, nowMs: number): Promise<HeldCoins> {
-    const sats = payment.sats + paymentFee(payment.to, address, 0).plain;
-    const satsPerInput = feeRate * inputVbytes;
+  async hold(
+    paymentId: string,
+    address: string,
+    payment: BitcoinPayment,
+    rate: bigint,
+    nowMs: number,
+  ): Promise<HeldCoins> {
+    const sats = payment.sats + paymentFee(payment.to, address, 0, rate).plain;
+    const satsPerInput = rate * inputVbytes;
     const untilMs = nowMs + heldMs;
     return this.ledger.hold({ paymentId, address, sats, satsPerInput, inputsMax, nowMs, untilMs });
   }

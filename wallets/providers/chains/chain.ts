@@ -21,15 +21,18 @@ export interface ChainTransaction {
   readonly units: bigint;
   /** EVM: its effect, besides paying its fee. */
   readonly effect?: EvmEffect;
-  /** Smallest units of the network's native asset; the charged fee, also for a failed transfer. Zero, if dropped. */
+  /** Smallest units of the network's native asset; the charged fee, also for a failed transfer. At most, until it is mined. */
   readonly feeUnits: bigint;
-  /** queued: waits for an earlier nonce. dropped: waited too long, and was never mined. pending: its block does not exist yet. */
-  readonly state: 'queued' | 'dropped' | 'pending' | 'confirming' | 'confirmed';
-  /** False if it was dropped, or was mined and only cost its fee. */
+  /**
+   * queued: waits for an earlier nonce. underpriced: waits for a lower market. dropped: waited for its nonce too long, and was never
+   * mined. replaced: another transaction has its place. pending: its block does not exist yet.
+   */
+  readonly state: 'queued' | 'underpriced' | 'dropped' | 'replaced' | 'pending' | 'confirming' | 'confirmed';
+  /** False if it was dropped or replaced, or was mined and only cost its fee. */
   readonly succeeded: boolean;
   /** It failed because its account could not pay for it when its turn came. */
   readonly uncovered: boolean;
-  /** The remaining fields are undefined while it is queued, and if it was dropped. */
+  /** The remaining fields are undefined until it is mined. */
   readonly block: number | undefined;
   readonly minedAtMs: number | undefined;
   readonly confirmedAtMs: number | undefined;
@@ -80,6 +83,10 @@ export interface Chain {
     id: string,
     nowMs: number,
   ): Promise<ChainMovement | undefined>;
+  /** undefined: the network has none. Throws ChainUnavailable. */
+  market(): Promise<bigint | undefined>;
+  /** From now on. `price`: within `feeLimitsOf`. Throws ChainUnavailable. */
+  moveMarket(price: bigint): Promise<void>;
   /** Creates money, once per `key`; `by`: as a movement of the address. Throws ChainUnavailable. */
   fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
@@ -94,13 +101,16 @@ export type ChainRejection =
   | 'wrong_chain'
   | 'gas_too_low'
   | 'fee_too_low'
+  | 'fee_too_high'
   | 'nonce_too_low'
-  /** Another transaction with this nonce is already waiting. */
+  /** Another transaction with this nonce is already waiting, and this one's fees are not high enough to replace it. */
   | 'nonce_used'
   | 'nonce_too_high'
   | 'insufficient_funds'
   /** An input is spent, or never existed. */
-  | 'missing_input';
+  | 'missing_input'
+  /** An input is in a waiting transaction, and this one does not pay enough to replace it. */
+  | 'input_used';
 
 /** The chain refuses the transaction permanently. */
 export class ChainRejected extends Error {

@@ -1,5 +1,5 @@
--- mine_queued(prefix, account, nativeAsset, minedAtMs, retentionMs): mines an EVM account's waiting transactions, from its
--- nonce on, until one is missing.
+-- mine_queued(prefix, account, nativeAsset, market, minedAtMs, retentionMs): mines an EVM account's waiting transactions, from its
+-- nonce on, until one is missing or pays less than the market, whose price is `market` until it is moved.
 -- @include wallets/providers/chains/units.lua
 -- @include wallets/providers/chains/address-index.lua
 
@@ -32,20 +32,34 @@ local function fields_of(key)
   return fields
 end
 
-local function mine_queued(prefix, account, nativeAsset, minedAtMs, retentionMs)
+-- The largest fee, or what the market and the tip cost if that is less. One of an earlier version has its fee alone.
+local function fee_of(tx, price)
+  if not tx.maxFee then return tx.fee end
+  local paid = price + tx.tip
+  return times(tonumber(tx.gas), paid < tonumber(tx.maxFee) and paid or tonumber(tx.maxFee))
+end
+
+local function mine_queued(prefix, account, nativeAsset, market, minedAtMs, retentionMs)
+  local price = tonumber(redis.call('GET', prefix .. 'market') or market)
   local nonce = tonumber(redis.call('HGET', account, 'nonce') or '0')
   while true do
     local next = redis.call('HGET', account, 'q:' .. nonce)
     if not next then break end
     local key = prefix .. 'tx:' .. next
     local tx = fields_of(key)
+    if tx.maxFee and tonumber(tx.maxFee) < price then
+      redis.call('HSET', key, 'underpriced', '1')
+      break
+    end
     local coin = amount(redis.call('HGET', account, nativeAsset))
     local covered = coin >= tx.needed
-    local fee = coin < tx.fee and coin or tx.fee
+    local full = fee_of(tx, price)
+    local fee = coin < full and coin or full
     redis.call('HSET', account, nativeAsset, minus(coin, fee))
     local failed = not covered or tx.fails == '1' or not perform(prefix, account, tx)
     redis.call('HSET', key, 'minedAtMs', minedAtMs, 'failed', failed and '1' or '0', 'fee', fee)
     if not covered then redis.call('HSET', key, 'uncovered', '1') end
+    redis.call('HDEL', key, 'underpriced')
     redis.call('PEXPIRE', key, retentionMs)
     note(prefix, tx.from, 'out', next, minedAtMs, retentionMs)
     if not failed then note(prefix, tx.to, 'in', next, minedAtMs, retentionMs) end

@@ -13,6 +13,7 @@ import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { evmAccount } from '../../networks/addresses.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import { ChainRejected } from './chain.ts';
+import { type EvmFees, evmLimits } from './fees.ts';
 import {
   callData,
   contractAddress,
@@ -23,11 +24,6 @@ import {
   type TokenConstructor,
 } from './token-contract.ts';
 
-/** Wei a unit of gas, constant: 1 gwei is burned, 1 gwei is the tip. */
-export const baseFeePerGas = 1_000_000_000n;
-export const priorityFeePerGas = 1_000_000_000n;
-/** Twice the base fee and the tip, the common setting of wallets. */
-export const maxFeePerGas = 2n * baseFeePerGas + priorityFeePerGas;
 /** The gas of each action, also its limit. */
 export const coinGas = 21_000n;
 export const tokenGas = 65_000n;
@@ -45,6 +41,7 @@ export interface EvmOrder {
   readonly network: NetworkId;
   readonly nonce: bigint;
   readonly action: EvmAction;
+  readonly fees: EvmFees;
 }
 
 export interface UnsignedEvm {
@@ -60,22 +57,22 @@ type Field = Uint8Array | bigint | Field[];
 
 const unsignedFields = 9;
 
-/** The same order always gives the same transaction: fees and gas are fixed. */
-export function unsignedEvm({ network, nonce, action }: EvmOrder): UnsignedEvm {
+/** The same order always gives the same transaction: its gas is fixed. */
+export function unsignedEvm({ network, nonce, action, fees }: EvmOrder): UnsignedEvm {
   const { target, value, data } = partsOf(action);
-  const fields: readonly Field[] = [
+  const parts: readonly Field[] = [
     chainIdOf(network),
     nonce,
-    priorityFeePerGas,
-    maxFeePerGas,
+    fees.maxPriorityFeePerGas,
+    fees.maxFeePerGas,
     gasOf(action),
     target,
     value,
     data,
     [],
   ];
-  const bytes = envelope(fields);
-  return { fields, bytes, digest: keccak_256(bytes) };
+  const bytes = envelope(parts);
+  return { fields: parts, bytes, digest: keccak_256(bytes) };
 }
 
 export function gasOf({ kind }: Pick<EvmAction, 'kind'>): bigint {
@@ -120,8 +117,9 @@ export interface DecodedEvm {
   readonly nonce: number;
   /** The amount of the coin that the sender must have: value and the largest possible fee. */
   readonly coinNeeded: bigint;
-  /** The final cost of the gas. */
-  readonly fee: bigint;
+  /** What it uses of its limit. */
+  readonly gas: bigint;
+  readonly fees: EvmFees;
 }
 
 /** What a transaction does, and the most that it costs. `bytes`: of `unsignedEvm`. Throws ChainRejected. */
@@ -135,9 +133,9 @@ export function readUnsignedEvm(
 
 /** Reads a raw transaction and recovers its sender. Throws ChainRejected. */
 export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
-  const fields = parse(raw, unsignedFields + 3);
-  const { action, nonce, value, feeMax, price } = termsOf(network, fields);
-  const from = senderOf(fields);
+  const parts = parse(raw, unsignedFields + 3);
+  const { action, nonce, value, feeMax, fees } = termsOf(network, parts);
+  const from = senderOf(parts);
   return {
     hash: evmHash(raw),
     from,
@@ -146,7 +144,8 @@ export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
       action.kind === 'deploy' ? contractAddress(from, nonce) : action.kind === 'call' ? action.contract : undefined,
     nonce: Number(nonce),
     coinNeeded: value + feeMax,
-    fee: gasOf(action) * price,
+    gas: gasOf(action),
+    fees,
   };
 }
 
@@ -169,10 +168,11 @@ function termsOf(network: NetworkId, fields: readonly Field[]) {
   const action = actionOf(target, value, data);
   const gas = gasOf(action);
   if (gasLimit < gas) throw new ChainRejected('gas_too_low', `this transaction needs ${gas} gas`);
-  if (maxFee < baseFeePerGas) throw new ChainRejected('fee_too_low', `the base fee is ${baseFeePerGas} wei`);
+  if (maxFee < evmLimits.min) throw new ChainRejected('fee_too_low', `below ${evmLimits.min} wei a unit of gas`);
+  if (maxFee > evmLimits.max) throw new ChainRejected('fee_too_high', `above ${evmLimits.max} wei a unit of gas`);
   if (tip > maxFee) throw new ChainRejected('invalid_transaction', 'the tip is above the largest fee');
-  const price = maxFee < baseFeePerGas + tip ? maxFee : baseFeePerGas + tip;
-  return { action, nonce, value, price, feeMax: gasLimit * maxFee };
+  const fees: EvmFees = { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip };
+  return { action, nonce, value, fees, feeMax: gasLimit * maxFee };
 }
 
 /** Only the chain knows whether such a contract exists. */

@@ -3,8 +3,9 @@
  * anyone may deploy. Two confirmations make a transaction final.
  *
  * Like an Ethereum node's pool, it refuses a nonce below the account's; queues one above it until the gap is filled; and takes
- * the next one into the next block, with those that waited for it. A token transfer without cover is mined and reverts: it uses
- * its nonce and fee. A waiting transaction cannot be replaced.
+ * the next one into the next block, with those that waited for it, unless its largest fee is below the base fee: then it waits for the
+ * market. A waiting transaction is replaced by one with its nonce whose fees are a tenth higher. A token transfer without cover is
+ * mined and reverts: it uses its nonce and fee.
  *
  * No transaction waits forever, and none blocks those behind it. If an account cannot pay when its transaction's turn comes,
  * the transaction is mined without effect: it takes its nonce and the remaining coin as its fee. The next read drops a
@@ -14,6 +15,7 @@
 import { assetsOn } from '../../networks/assets.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import { type DecodedEvm, decodeEvm } from './evm-transaction.ts';
+import { evmLimits } from './fees.ts';
 import { type EvmLedger, type NewEvmTransaction, queuedAheadMax, type TokenContract } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { type TokenLog, transferLog, zeroAddress } from './token-contract.ts';
@@ -30,7 +32,7 @@ const messages = {
   no_contract: 'there is no token contract at this address',
   nonce_too_low: 'the account has used this nonce already',
   nonce_too_high: `at most ${queuedAheadMax} transactions ahead of the account`,
-  nonce_used: 'another transaction with this nonce is waiting',
+  nonce_used: 'another transaction with this nonce is waiting: a replacement raises both fees by a tenth',
   insufficient_funds: 'the account cannot pay value and gas',
 } as const;
 
@@ -39,12 +41,13 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
 
   async submit(raw: Uint8Array, nowMs: number, options: SubmitOptions = {}): Promise<ChainTransaction> {
     const decoded = decodeEvm(this.network, raw);
-    const { hash: id, fee: feeUnits, from, nonce, coinNeeded } = decoded;
+    const { hash: id, gas, fees, from, nonce, coinNeeded } = decoded;
+    const feeUnits = gas * fees.maxFeePerGas;
     const fails = options.fails === true;
     const minedAtMs = this.nextBlockMs(nowMs);
     const taken = await this.ledger.submit({
       ...this.#effectOf(decoded),
-      ...{ id, from, feeUnits, fails, minedAtMs, nonce, coinNeeded, nowMs },
+      ...{ id, from, gas, fees, feeUnits, fails, minedAtMs, nonce, coinNeeded, nowMs },
     });
     if (taken === 'no_contract') throw new ChainRejected('unsupported_transaction', messages[taken]);
     if (typeof taken === 'string') throw new ChainRejected(taken, messages[taken]);
@@ -54,8 +57,12 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
   /** Advances a waiting transaction: its turn may have come, or its time may be over. */
   override async transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined> {
     const known = await super.transaction(id, nowMs);
-    if (known?.state !== 'queued') return known && this.shown(known);
+    if (known?.state !== 'queued' && known?.state !== 'underpriced') return known && this.shown(known);
     return this.shown(this.asOf(await this.ledger.advance(id, known.from, nowMs, this.nextBlockMs(nowMs)), nowMs));
+  }
+
+  override async market(): Promise<bigint> {
+    return (await this.ledger.market()) ?? evmLimits.initial;
   }
 
   /** undefined: no contract at this address. */

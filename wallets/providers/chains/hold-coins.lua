@@ -8,12 +8,14 @@
 
 local lockKey, freeKey, heldKey = prefixKey .. 'lock:' .. paymentId, prefixKey .. 'free:' .. address, prefixKey .. 'held:' .. address
 local function hold(outpoint, value) redis.call('HSET', heldKey, outpoint, value .. ':' .. untilMs .. ':' .. paymentId) end
+-- A waiting transaction holds its inputs for longer.
+local function is_own(held) return string.match(held, '^%d+:%d+:(.*)$') == paymentId and tonumber(string.match(held, '^%d+:(%d+)')) < tonumber(untilMs) end
 local known = redis.call('GET', lockKey)
 if known == '' then return {'RELEASED'} end
 if known then
   for outpoint, value in string.gmatch(known, '(%x+:%d+):(%d+)') do
     local held = redis.call('HGET', heldKey, outpoint)
-    if held and string.match(held, '^%d+:%d+:(.*)$') == paymentId then hold(outpoint, value) end
+    if held and is_own(held) then hold(outpoint, value) end
   end
   return {'OK', known}
 end

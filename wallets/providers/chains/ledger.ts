@@ -10,6 +10,7 @@ import type { NetworkId } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import type { Coin } from './bitcoin-transaction.ts';
 import type { FundedBy } from './chain.ts';
+import type { EvmFees } from './fees.ts';
 import type { EvmEffect, TokenConstructor } from './token-contract.ts';
 
 /** A stored transaction: its block follows from `minedAtMs` and the time. */
@@ -27,7 +28,11 @@ export interface LedgerTransaction {
   readonly uncovered: boolean;
   /** It waited for its turn too long. */
   readonly dropped: boolean;
-  /** undefined: it waits, or was dropped. */
+  /** Another transaction has its place. */
+  readonly replaced: boolean;
+  /** It waits, because its fee is below the market. */
+  readonly underpriced: boolean;
+  /** undefined: it waits, or never was and never will be mined. */
   readonly minedAtMs: number | undefined;
 }
 
@@ -38,6 +43,7 @@ export interface NewTransaction {
   readonly to: string;
   readonly asset: string;
   readonly units: bigint;
+  /** EVM: at most. */
   readonly feeUnits: bigint;
   /** It is mined, costs its fee, and moves nothing. */
   readonly fails: boolean;
@@ -54,6 +60,9 @@ export interface LedgerMovement {
 
 export interface Ledger {
   transaction(id: string): Promise<LedgerTransaction | undefined>;
+  /** undefined: it was never moved. */
+  market(): Promise<bigint | undefined>;
+  moveMarket(price: bigint): Promise<void>;
   /** The index of mined transactions by address: by the time of their blocks, then by direction and id. */
   movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]>;
   movement(address: string, direction: MovementDirection, id: string): Promise<LedgerMovement | undefined>;
@@ -78,6 +87,8 @@ export interface NewEvmTransaction extends NewTransaction {
   /** The ledger refuses it unless a contract exists at `asset`. */
   readonly needsContract: boolean;
   readonly nonce: number;
+  readonly gas: bigint;
+  readonly fees: EvmFees;
   /** The amount of the native asset that its account must have. */
   readonly coinNeeded: bigint;
   readonly nowMs: number;
@@ -96,7 +107,7 @@ export type EvmRefusal = 'no_contract' | 'nonce_too_low' | 'nonce_too_high' | 'n
 export interface EvmLedger extends AccountLedger {
   /** `contract`: lower case. */
   token(contract: string): Promise<TokenContract | undefined>;
-  /** Accepts the transaction, then mines the next ones of its account. */
+  /** Accepts the transaction, in the place of one with its nonce and lower fees, then mines the next ones of its account. */
   submit(transaction: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal>;
   /** Mines the next transactions of a waiting transaction's account; drops the transaction if it has waited too long. */
   advance(id: string, from: string, nowMs: number, minedAtMs: number): Promise<LedgerTransaction>;
@@ -120,9 +131,17 @@ export interface Output {
 }
 
 export interface NewBitcoinTransaction extends NewTransaction {
+  readonly vbytes: bigint;
   /** "<txid>:<index>" of its inputs. */
   readonly outpoints: readonly string[];
   readonly outputs: readonly Output[];
+}
+
+export type BitcoinRefusal = 'missing_input' | 'input_used';
+
+export interface WaitingBitcoin {
+  readonly coins: readonly Coin[];
+  readonly feeUnits: bigint;
 }
 
 export type HeldCoins =
@@ -150,8 +169,11 @@ export interface HoldRequest {
 export interface BitcoinLedger extends Ledger {
   /** Unspent outputs, in the order of the outpoints; undefined where none exists. */
   outputs(outpoints: readonly string[]): Promise<readonly (Output | undefined)[]>;
-  /** undefined: an input is spent. */
-  submit(transaction: NewBitcoinTransaction): Promise<LedgerTransaction | undefined>;
+  /** Accepts the transaction, in the place of waiting ones that it pays enough more than, and mines it unless it must wait. */
+  submit(transaction: NewBitcoinTransaction): Promise<LedgerTransaction | BitcoinRefusal>;
+  /** Mines a waiting transaction if the market has fallen. */
+  advance(id: string, minedAtMs: number): Promise<LedgerTransaction>;
+  waiting(id: string): Promise<WaitingBitcoin | undefined>;
   /**
    * Reserves the largest free outputs until they cover the need. The same payment gets the same outputs again. Expired
    * reservations of other payments are free.

@@ -1,10 +1,14 @@
 /** The exports of the simulated chains: the chains, their transactions, and the port to their ledgers. */
 export type { BitcoinChain } from './bitcoin.ts';
 export {
+  type BitcoinPayment,
+  type Coin,
   dustSats,
+  feeOfPayment,
   inputsMax,
   largestFee,
   paymentFee,
+  paymentVbytes,
   readUnsignedBitcoin,
   signedBitcoin,
   unsignedBitcoin,
@@ -12,7 +16,18 @@ export {
 export { type Chain, ChainRejected, type ChainTransaction, ChainUnavailable, type SubmitOptions } from './chain.ts';
 export { type Chains, openChains } from './chains.ts';
 export type { EvmChain, EvmReceipt } from './evm.ts';
-export { type EvmAction, gasOf, maxFeePerGas, readUnsignedEvm, signedEvm, unsignedEvm } from './evm-transaction.ts';
+export { type EvmAction, gasOf, readUnsignedEvm, signedEvm, unsignedEvm } from './evm-transaction.ts';
+export {
+  bitcoinLevel,
+  bitcoinLimits,
+  defaultLevel,
+  type EvmFees,
+  evmLevel,
+  evmLimits,
+  type FeeLimits,
+  feeLimitsOf,
+  leastEvmReplacement,
+} from './fees.ts';
 export type { ChainLedgers } from './ledger.ts';
 export { toDigits } from './lua-units.ts';
 export type { SolanaChain } from './solana.ts';

@@ -3,25 +3,34 @@
  *
  *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
  *   free:<address>        sorted set, the address's unspent outputs that no payment holds, by sats
- *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"
+ *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"; a waiting transaction holds its
+ *                         inputs for good
+ *   spender:<txid>:<index> the waiting transaction that spends this output
  *   lock:<payment id>     its outputs, "<address>|<txid>:<index>:<sats>,…"; stays a while after spending; empty once released
  *   acct:<address>        its balance
  */
 import type { Coin } from './bitcoin-transaction.ts';
 import { type FundedBy, retentionMs } from './chain.ts';
+import { bitcoinLimits } from './fees.ts';
 import type {
   BitcoinLedger,
+  BitcoinRefusal,
   HeldCoins,
   HoldRequest,
   LedgerTransaction,
   NewBitcoinTransaction,
   Output,
+  WaitingBitcoin,
 } from './ledger.ts';
 import { fromFlat, RedisChain } from './redis-chain.ts';
-import { fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './scripts.ts';
+import { advanceBitcoin, fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './scripts.ts';
+
+/** Until it is moved. */
+const market = Number(bitcoinLimits.initial);
 
 export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
   readonly #submit = this.script(submitBitcoin);
+  readonly #advance = this.script(advanceBitcoin);
   readonly #fund = this.script(fundBitcoin);
   readonly #hold = this.script(holdCoins);
   readonly #largest = this.script(largestCoins);
@@ -32,21 +41,33 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
     return stored.map((text) => (text === null ? undefined : toOutput(text)));
   }
 
-  async submit(tx: NewBitcoinTransaction): Promise<LedgerTransaction | undefined> {
+  async submit(tx: NewBitcoinTransaction): Promise<LedgerTransaction | BitcoinRefusal> {
     const { id, asset, from, to, minedAtMs, outpoints } = tx;
     const [verdict, ...fields] = await this.#submit({
+      market,
       minedAtMs,
       retentionMs,
       tx: {
         ...{ id, asset, from, to },
         units: String(tx.units),
         fee: String(tx.feeUnits),
+        vbytes: String(tx.vbytes),
         fails: tx.fails ? 1 : 0,
       },
       outpoints,
       outputs: tx.outputs.map(({ address, sats }) => ({ address, sats: String(sats) })),
     });
-    return verdict === 'OK' ? fromFlat(id, fields) : undefined;
+    return verdict === 'OK' ? fromFlat(id, fields) : verdict;
+  }
+
+  async advance(id: string, minedAtMs: number): Promise<LedgerTransaction> {
+    return fromFlat(id, await this.#advance({ id, market, minedAtMs, retentionMs }));
+  }
+
+  async waiting(id: string): Promise<WaitingBitcoin | undefined> {
+    const { fee, inputs, underpriced } = await this.fields(`tx:${id}`);
+    if (fee === undefined || inputs === undefined || underpriced === undefined) return undefined;
+    return { coins: coinsOf(inputs), feeUnits: BigInt(fee) };
   }
 
   async hold(request: HoldRequest): Promise<HeldCoins> {
@@ -89,11 +110,12 @@ function toOutput(text: string): Output {
 }
 
 function toCoins(lock: string): readonly Coin[] {
-  return lock
-    .slice(lock.indexOf('|') + 1)
-    .split(',')
-    .map((text) => {
-      const [txid, index, sats] = text.split(':') as [string, string, string];
-      return { txid, index: Number(index), sats: BigInt(sats) };
-    });
+  return coinsOf(lock.slice(lock.indexOf('|') + 1));
+}
+
+function coinsOf(list: string): readonly Coin[] {
+  return list.split(',').map((text) => {
+    const [txid, index, sats] = text.split(':') as [string, string, string];
+    return { txid, index: Number(index), sats: BigInt(sats) };
+  });
 }

@@ -7,6 +7,7 @@
  *                    `q:<nonce>`, the waiting hashes
  *   token:<address>  hash, EVM: a contract, its owner and arguments, and its remaining mintable units
  *   fund:<key>       the faucet has served this key
+ *   market           the price that was set last (fees.ts)
  *   at:<address>     sorted set, the index by address: `in:<id>` and `out:<id>` of mined transactions, by their block's time
  *
  * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (redis-bitcoin-ledger.ts).
@@ -55,6 +56,15 @@ export class RedisChain implements Ledger {
   async transaction(id: string): Promise<LedgerTransaction | undefined> {
     const stored = await this.fields(`tx:${id}`);
     return stored.from === undefined ? undefined : toTransaction(id, stored);
+  }
+
+  async market(): Promise<bigint | undefined> {
+    const [price] = await this.values(['market']);
+    return price == null ? undefined : BigInt(price);
+  }
+
+  async moveMarket(price: bigint): Promise<void> {
+    await this.#answer(() => this.#redis.set(`${this.#prefix}market`, String(price)));
   }
 
   async movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]> {
@@ -134,6 +144,8 @@ function toTransaction(id: string, stored: Readonly<Record<string, string>>): Le
     failed: stored.failed === '1',
     uncovered: stored.uncovered === '1',
     dropped: stored.dropped === '1',
+    replaced: stored.replacedBy !== undefined,
+    underpriced: stored.underpriced === '1',
     minedAtMs: stored.minedAtMs === undefined ? undefined : Number(stored.minedAtMs),
   };
 }

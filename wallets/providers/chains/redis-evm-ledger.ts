@@ -1,5 +1,6 @@
 /** The ledger of the simulated EVM chain in Redis (see evm.ts for its rules). */
 import { retentionMs } from './chain.ts';
+import { evmLimits } from './fees.ts';
 import {
   type EvmLedger,
   type EvmRefusal,
@@ -14,20 +15,33 @@ import { RedisAccounts } from './redis-accounts.ts';
 import { fromFlat } from './redis-chain.ts';
 import { advanceEvm, submitEvm } from './scripts.ts';
 
+/** Until it is moved. */
+const market = Number(evmLimits.initial);
+
 export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
   readonly #submit = this.script(submitEvm);
   readonly #advance = this.script(advanceEvm);
 
   async submit(tx: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal> {
-    const { id, from, to, asset, nonce, effect, token } = tx;
+    const { id, from, to, asset, nonce, effect, token, fees } = tx;
     const [verdict, ...fields] = await this.#submit({
-      ...{ nativeAsset: this.nativeAsset, nowMs: tx.nowMs, minedAtMs: tx.minedAtMs, retentionMs, queuedAheadMax },
+      ...{
+        nativeAsset: this.nativeAsset,
+        market,
+        nowMs: tx.nowMs,
+        minedAtMs: tx.minedAtMs,
+        retentionMs,
+        queuedAheadMax,
+      },
       needsContract: tx.needsContract ? 1 : 0,
       tx: {
         ...{ id, from, to, asset, nonce, effect },
         units: toDigits(tx.units),
         needed: toDigits(tx.coinNeeded),
         fee: toDigits(tx.feeUnits),
+        gas: String(tx.gas),
+        maxFee: String(fees.maxFeePerGas),
+        tip: String(fees.maxPriorityFeePerGas),
         fails: tx.fails ? 1 : 0,
       },
       token: token && { ...token, cap: toDigits(token.cap) },
@@ -37,7 +51,8 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
 
   async advance(id: string, from: string, nowMs: number, minedAtMs: number): Promise<LedgerTransaction> {
     const { nativeAsset } = this;
-    return fromFlat(id, await this.#advance({ id, from, nativeAsset, nowMs, minedAtMs, retentionMs, queuedMaxMs }));
+    const times = { nowMs, minedAtMs, retentionMs, queuedMaxMs };
+    return fromFlat(id, await this.#advance({ id, from, nativeAsset, market, ...times }));
   }
 
   async token(contract: string): Promise<TokenContract | undefined> {

@@ -1,7 +1,7 @@
 /** The scripts of the chains' ledgers: their arguments and replies. Amounts: lua-units.ts. */
 import type { LuaFields, LuaScript } from '../../../core/redis/lua.ts';
 import { luaScript } from '../../../core/redis/lua.ts';
-import type { EvmRefusal } from './ledger.ts';
+import type { BitcoinRefusal, EvmRefusal } from './ledger.ts';
 
 /** For every script of a chain: its only key is the chain's prefix. */
 export interface OfChain<Args extends object> {
@@ -18,6 +18,7 @@ interface Mining {
 
 interface EvmMining extends Mining {
   nativeAsset: string;
+  market: number;
   nowMs: number;
 }
 
@@ -34,7 +35,11 @@ interface AdvanceEvm extends EvmMining {
   queuedMaxMs: number;
 }
 
-interface SubmitBitcoin extends Mining {
+interface BitcoinMining extends Mining {
+  market: number;
+}
+
+interface SubmitBitcoin extends BitcoinMining {
   tx: LuaFields;
   outpoints: readonly string[];
   outputs: readonly { readonly address: string; readonly sats: string }[];
@@ -86,7 +91,8 @@ export const submitEvm = script<SubmitEvm, ['OK' | EvmRefusal, ...string[]]>('su
 export const advanceEvm = script<AdvanceEvm, string[]>('advance-evm');
 export const fundAccount = script<FundAccount, number>('fund-account');
 export const submitSolana = script<Mining & { tx: LuaFields }, [string, string, ...string[]]>('submit-solana');
-export const submitBitcoin = script<SubmitBitcoin, [string, ...string[]]>('submit-bitcoin');
+export const submitBitcoin = script<SubmitBitcoin, ['OK' | BitcoinRefusal, ...string[]]>('submit-bitcoin');
+export const advanceBitcoin = script<BitcoinMining & { id: string }, string[]>('advance-bitcoin');
 export const fundBitcoin = script<FundBitcoin, number>('fund-bitcoin');
 export const holdCoins = script<HoldCoins, [string, string]>('hold-coins');
 export const largestCoins = script<{ address: string; count: number }, string[]>('largest-coins');

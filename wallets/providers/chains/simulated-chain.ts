@@ -25,6 +25,15 @@ export abstract class SimulatedChain<L extends Ledger> {
     return stored && this.asOf(stored, nowMs);
   }
 
+  /** Only a chain with a market has one. */
+  async market(): Promise<bigint | undefined> {
+    return undefined;
+  }
+
+  moveMarket(price: bigint): Promise<void> {
+    return this.ledger.moveMarket(price);
+  }
+
   balances(address: string): Promise<ReadonlyMap<string, bigint>> {
     return this.ledger.balances(this.accountOf(address));
   }
@@ -63,10 +72,10 @@ export abstract class SimulatedChain<L extends Ledger> {
   }
 
   protected asOf(stored: LedgerTransaction, nowMs: number): ChainTransaction {
-    const { failed, dropped, minedAtMs, ...rest } = stored;
+    const { failed, dropped, replaced, underpriced, minedAtMs, ...rest } = stored;
     const common = { ...rest, network: this.network, succeeded: !failed, minedAtMs };
     if (minedAtMs === undefined) {
-      const state = dropped ? 'dropped' : 'queued';
+      const state = dropped ? 'dropped' : replaced ? 'replaced' : underpriced ? 'underpriced' : 'queued';
       return { ...common, state, block: undefined, confirmedAtMs: undefined, confirmations: 0 };
     }
     return { ...common, ...depthOf(minedAtMs, nowMs, this.blockMs, this.confirmationsNeeded) };

@@ -1,41 +1,47 @@
--- Performs a Bitcoin transaction, unless it is known: spends its inputs, adds its outputs. Answers missing_input, or OK and
--- the transaction's fields.
--- outpoints: inputs as "<txid>:<index>". outputs: a list of {address, sats}.
--- @include wallets/providers/chains/bitcoin-output.lua
--- @include wallets/providers/chains/address-index.lua
--- @shape transaction = id, asset, from, to, units, fee, fails
+-- Accepts a Bitcoin transaction, unless it is known, and mines it unless it must wait. Answers a rejection (BitcoinRefusal, ledger.ts),
+-- or OK and the transaction's fields. It takes the place of the waiting ones that spend an input of it, if it pays more than each by a
+-- satoshi for each of its virtual bytes.
+-- outpoints: inputs as "<txid>:<index>". outputs: a list of {address, sats}. market: the price until it is moved.
+-- @include wallets/providers/chains/bitcoin-mining.lua
+-- @shape transaction = id, asset, from, to, units, fee, vbytes, fails
 -- @keys prefixKey
--- @args minedAtMs, retentionMs, tx: transaction, outpoints: json, outputs: json
+-- @args market, minedAtMs, retentionMs, tx: transaction, outpoints: json, outputs: json
 
 local p, key = prefixKey, prefixKey .. 'tx:' .. tx.id
-if redis.call('EXISTS', key) == 0 then
-  local spent = {}
-  for i, outpoint in ipairs(outpoints) do
-    spent[i] = redis.call('GET', p .. 'utxo:' .. outpoint)
-    if not spent[i] then return {'missing_input'} end
-  end
-  for i, outpoint in ipairs(outpoints) do
-    local sats, address = string.match(spent[i], '^(%d+):(.*)$')
-    redis.call('DEL', p .. 'utxo:' .. outpoint)
-    redis.call('ZREM', p .. 'free:' .. address, outpoint)
-    redis.call('HINCRBY', p .. 'acct:' .. address, tx.asset, '-' .. sats)
-    local held = redis.call('HGET', p .. 'held:' .. address, outpoint)
-    if held then
+local function replace(id, spends)
+  local rival = p .. 'tx:' .. id
+  local inputs = redis.call('HGET', rival, 'inputs')
+  if not inputs then return end
+  for outpoint in string.gmatch(inputs, '(%x+:%d+):%d+') do
+    redis.call('DEL', p .. 'spender:' .. outpoint)
+    if not spends[outpoint] then
+      local sats, address = string.match(redis.call('GET', p .. 'utxo:' .. outpoint), '^(%d+):(.*)$')
       redis.call('HDEL', p .. 'held:' .. address, outpoint)
-      redis.call('PEXPIRE', p .. 'lock:' .. string.match(held, '^%d+:%d+:(.*)$'), retentionMs)
+      redis.call('ZADD', p .. 'free:' .. address, sats, outpoint)
     end
   end
-  for i, output in ipairs(outputs) do
-    create_output(p, tx.id, i - 1, output.address, output.sats, tx.asset)
-    -- What goes back to the sender is change, unless it is what the transaction pays.
-    if tx.fails ~= '1' and (output.address ~= tx.from or (i == 1 and tx.to == tx.from)) then
-      redis.call('HINCRBY', key, 'o:' .. output.address, output.sats)
-      note(p, output.address, 'in', tx.id, minedAtMs, retentionMs)
+  redis.call('HDEL', rival, 'underpriced', 'inputs', 'outputs')
+  redis.call('HSET', rival, 'replacedBy', tx.id, 'failed', '1')
+  redis.call('PEXPIRE', rival, retentionMs)
+end
+if redis.call('EXISTS', key) == 0 then
+  local spends, inputs, rivals = {}, {}, {}
+  for i, outpoint in ipairs(outpoints) do
+    local spent = redis.call('GET', p .. 'utxo:' .. outpoint)
+    if not spent then return {'missing_input'} end
+    inputs[i] = outpoint .. ':' .. string.match(spent, '^%d+')
+    spends[outpoint] = true
+    local rival = redis.call('GET', p .. 'spender:' .. outpoint)
+    if rival then
+      rivals[#rivals + 1] = rival
+      if tonumber(tx.fee) < redis.call('HGET', p .. 'tx:' .. rival, 'fee') + tx.vbytes then return {'input_used'} end
     end
   end
-  note(p, tx.from, 'out', tx.id, minedAtMs, retentionMs)
-  redis.call('HSET', key, 'from', tx.from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee,
-    'failed', tx.fails, 'minedAtMs', minedAtMs)
-  redis.call('PEXPIRE', key, retentionMs)
+  for _, rival in ipairs(rivals) do replace(rival, spends) end
+  local paid = {}
+  for i, output in ipairs(outputs) do paid[i] = output.sats .. ':' .. output.address end
+  redis.call('HSET', key, 'from', tx.from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee, 'vbytes', tx.vbytes,
+    'failed', tx.fails, 'inputs', table.concat(inputs, ','), 'outputs', table.concat(paid, ','))
+  mine_or_wait(p, tx.id, market, minedAtMs, retentionMs)
 end
 return {'OK', unpack(redis.call('HGETALL', key))}

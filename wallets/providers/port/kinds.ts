@@ -2,6 +2,12 @@
 export const providerKinds = ['fireblocks', 'bitgo', 'copper', 'self_hosted', 'sandbox'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-/** The effect of an intent: moves an asset, makes a token's contract, or makes and destroys units of it. */
-export const intentKinds = ['transfer', 'deploy', 'mint', 'burn'] as const;
+/**
+ * What an intent is for: it moves an asset, makes a token's contract, makes and destroys units of it, or takes the place of a
+ * transaction that waits below its market: with the same effect and a higher fee, or with none.
+ */
+export const intentKinds = ['transfer', 'deploy', 'mint', 'burn', 'speed_up', 'cancel'] as const;
 export type IntentKind = (typeof intentKinds)[number];
+
+export const feeLevels = ['low', 'medium', 'high'] as const;
+export type FeeLevel = (typeof feeLevels)[number];

@@ -10,9 +10,9 @@
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenClaim, TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { IntentKind, ProviderKind } from './kinds.ts';
+import type { FeeLevel, IntentKind, ProviderKind } from './kinds.ts';
 
-export type { IntentKind, ProviderKind } from './kinds.ts';
+export type { FeeLevel, IntentKind, ProviderKind } from './kinds.ts';
 
 export interface CredentialField {
   readonly name: string;
@@ -71,6 +71,9 @@ export interface ApprovedTransfer {
   readonly destination: { readonly address: string };
   /** The tenant's own token that it deploys or moves; only an adapter with the capability `tokens` gets one. */
   readonly token?: TokenTerms;
+  /** undefined: the terms of earlier versions, or its network has none. */
+  readonly fees?: FeeTerms;
+  readonly replaces?: ReplacedTransfer;
   readonly policyReceipt: string | null;
   /** What its receipt decided, for the adapter that makes the bytes to be signed; undefined: nothing may be ordered for it. */
   readonly decided: DecidedTransaction | undefined;
@@ -91,8 +94,40 @@ export interface DecidedTransaction {
   readonly to: string;
   /** Of a transaction about a tenant's own token. */
   readonly token?: TokenClaim;
+  /** Of a replacement: the intent whose transaction it replaces, and the one that their number or coins belong to. */
+  readonly replaces?: { readonly id: string; readonly root: string };
   /** The most that it may cost, decimal; receipts of an earlier version lack it. */
   readonly fee?: { readonly asset: string; readonly limit: string };
+}
+
+/** What a caller chose, in the words of a request: a level, or the terms of its network; nothing: the default level. */
+export interface FeeChoice {
+  readonly fee_level?: FeeLevel | undefined;
+  /** EVM, wei a unit of gas: decimal integers. */
+  readonly max_fee_per_gas?: string | undefined;
+  readonly max_priority_fee_per_gas?: string | undefined;
+  /** Bitcoin: a decimal integer. */
+  readonly sats_per_vbyte?: string | undefined;
+}
+
+/** What is signed: the terms of its network. */
+export interface FeeTerms {
+  /** null: the caller named the terms. */
+  readonly fee_level: FeeLevel | null;
+  readonly max_fee_per_gas?: string;
+  readonly max_priority_fee_per_gas?: string;
+  readonly sats_per_vbyte?: string;
+}
+
+/** A transfer whose transaction another one replaces. */
+export interface ReplacedTransfer {
+  /** The intent. */
+  readonly id: string;
+  /** The first intent of those that replace one another: its number and its coins are theirs. */
+  readonly root: string;
+  readonly txId: string;
+  /** Its terms. */
+  readonly fees?: FeeTerms;
 }
 
 /** The empty transaction that uses the number of a failed transfer. */
@@ -142,11 +177,15 @@ export interface TransferDraft {
   readonly units: bigint;
   readonly toAddress: string;
   readonly token?: TokenTerms;
+  readonly fees?: FeeChoice;
+  readonly replaces?: ReplacedTransfer;
 }
 
 export interface Quote {
   /** The highest fee of the transfer, reserved with the amount. Zero units: no fee. */
   readonly fee: NewBalance;
+  /** The terms of that fee, where the network has any. */
+  readonly fees?: FeeTerms;
 }
 
 /** An approved transfer: `submission` is the adapter's data from its last step, null at first. */
@@ -175,7 +214,7 @@ export type TransferProgress =
       /** If it has changed: the first poll may find a transfer completed. */
       readonly submission?: unknown;
     }
-  /** Permanent. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
+  /** Permanent. `subStatus` `REPLACED`: another transaction has its place. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
   | {
       readonly stage: 'failed';
       readonly providerTxId: string | null;
@@ -187,6 +226,9 @@ export type TransferProgress =
       /** As in `completed`. */
       readonly submission?: unknown;
     };
+
+/** The sub-status of a transaction that waits because its fee is below the market. */
+export const belowMarketFee = 'BELOW_MARKET_FEE';
 
 /** A number is used: by this transaction, or (undefined) by a foreign one. */
 export interface FilledGap {

@@ -12,6 +12,7 @@ import { type NetworkId, networkIds, networkOf } from '../../networks/networks.t
 import { ChainRejected, type Chains, type ChainTransaction, ChainUnavailable } from '../chains/public.ts';
 import {
   type CallMeta,
+  type FeeTerms,
   type FilledGap,
   type HeldWallet,
   NotDecided,
@@ -40,10 +41,10 @@ export interface SelfHostedDeps {
 export interface SelfHostedAdapter extends ProviderAdapter {
   /**
    * For an allocated number whose transfer failed with `numberUsed: false`, and that later transfers of the wallet wait for: an
-   * empty transaction of the wallet uses it. Repeatable. Returns that transaction and the fee, which the wallet has paid;
+   * empty transaction of the wallet uses it, on the same terms. Repeatable. Returns that transaction and the fee, which the wallet has paid;
    * neither if the number is already used. Throws ProviderUnavailable, or ProviderRejected when the key is closed.
    */
-  fillGap(meta: CallMeta, wallet: HeldWallet, number: number): Promise<FilledGap>;
+  fillGap(meta: CallMeta, wallet: HeldWallet, number: number, fees?: FeeTerms): Promise<FilledGap>;
 }
 
 /** Smallest units that a new wallet gets: 10 ETH, 10,000 USDC, 1 BTC, 100 SOL. */
@@ -115,10 +116,8 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     async quote(_meta, draft) {
       refuseQuote(errors, testOutcome(draft.wallet.environment, draft.amount));
       const { network } = draft.wallet;
-      const line = lineOf(network);
-      const fee = { asset: networkOf(network).nativeAsset, units: line.feeReserve(draft) };
-      await chainAnswer(async () => line.check?.(draft));
-      return { fee };
+      const { units, ...terms } = await chainAnswer(() => lineOf(network).quote(draft));
+      return { fee: { asset: networkOf(network).nativeAsset, units }, ...terms };
     },
 
     sequenceCounter: (wallet) => lineOf(wallet.network).sequenceCounter(wallet),
@@ -130,10 +129,10 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
         await lineOf(transfer.wallet.network).abandon?.(transfer);
       }),
 
-    async fillGap(meta, wallet, number) {
+    async fillGap(meta, wallet, number, fees) {
       const asset = networkOf(wallet.network).nativeAsset;
       try {
-        const filled = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number));
+        const filled = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number, fees));
         return { fee: { asset, units: filled.feeUnits }, transaction: filled.transaction };
       } catch (error) {
         if (!(error instanceof ChainRejected)) throw error;
@@ -186,7 +185,12 @@ async function advance(
     if (error instanceof NotDecided) await line.abandon?.(transfer);
     if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
     if (error instanceof ChainRejected && error.code === 'invalid_signature') throw wrongSignature();
-    await line.abandon?.(transfer);
+    const { replaces } = intent;
+    if (replaces === undefined) await line.abandon?.(transfer);
+    else if ((await line.chain.transaction(replaces.txId, nowMs))?.minedAtMs !== undefined) {
+      // The one that it was to replace was mined first, and ends both.
+      return waiting('OUTRUN', 'REPLACED_IS_MINED', intent.submission, nowMs + line.chain.blockMs);
+    }
     if (error instanceof ProviderRejected) {
       const { providerCode: code, message } = error;
       return notSubmitted(feeAsset, { code, message }, { subStatus: 'REJECTED_BY_PROVIDER' });

@@ -8,9 +8,9 @@ import { assetOf, isClaimOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
-/** What bytes to be signed do. */
+/** What bytes to be signed do: those of a replacement are a transfer, as those that they replace. */
 export interface TransactionEffect {
-  readonly kind: IntentKind;
+  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel'>;
   /** Of a token; null: the network's coin. */
   readonly contract: string | null;
   readonly units: bigint;
@@ -34,7 +34,7 @@ export function assertDecided(
   const holds: Readonly<Record<string, boolean>> = {
     wallet: decided.wallet_id === wallet.id,
     network: decided.network === wallet.network,
-    kind: decided.kind === effect.kind,
+    kind: (decided.replaces === undefined ? decided.kind : 'transfer') === effect.kind,
     asset: asset !== undefined && address(asset.contract ?? undefined) === address(effect.contract ?? undefined),
     token: isClaimOf(decided.token, intent.token),
     amount: decided.amount === formatAmount(effect.units, asset?.decimals ?? 0),

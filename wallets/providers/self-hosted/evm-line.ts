@@ -5,8 +5,8 @@ import { assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import {
   type EvmAction,
   type EvmChain,
+  type EvmFees,
   gasOf,
-  maxFeePerGas,
   readUnsignedEvm,
   type SubmitOptions,
   signedEvm,
@@ -14,6 +14,7 @@ import {
 } from '../chains/public.ts';
 import {
   type CallMeta,
+  type FeeTerms,
   type FillerTransaction,
   type HeldWallet,
   type IntentKind,
@@ -21,12 +22,13 @@ import {
 } from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
 import { assertDecided, type TransactionEffect } from './decided.ts';
+import { chooseEvmFees, evmFeesOf } from './fee-choice.ts';
 import { addressOf, type Line, publicKeyOf, wrongSignature } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
   return {
     chain,
-    feeReserve({ kind, asset, units, toAddress, token, wallet }) {
+    async quote({ kind, asset, units, toAddress, token, wallet, fees: choice = {}, replaces }) {
       const receiver = toAddress.toLowerCase();
       const contracts = [...assetsOn(wallet.network), ...(token === undefined ? [] : [token])];
       if (contracts.some(({ contract }) => contract?.toLowerCase() === receiver)) {
@@ -36,7 +38,9 @@ export function evmLine(chain: EvmChain): Line {
           providerCode: 'CONTRACT_DESTINATION',
         });
       }
-      return maxFeePerGas * gasOf(actionOf({ kind, asset, units, to: toAddress, token }));
+      const fees = chooseEvmFees(choice, await chain.market(), replaces && (replaces.fees ?? { fee_level: null }));
+      const { maxFeePerGas } = evmFeesOf(fees);
+      return { units: maxFeePerGas * gasOf(actionOf({ kind, asset, units, to: toAddress, token })), fees };
     },
     receiptOf: (transaction) => chain.receiptOf(transaction),
     sequenceCounter: ({ id }) => `nonce:${id}`,
@@ -44,6 +48,7 @@ export function evmLine(chain: EvmChain): Line {
       const { intent, wallet, number } = transfer;
       if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);
       const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
+        fees: evmFeesOf(intent.fees),
         action: actionOf({ ...intent, units: BigInt(intent.units), to: intent.destination.address }),
         nonce: number,
         purpose: intent.id,
@@ -66,10 +71,14 @@ export async function fillNonce(
   chain: EvmChain,
   wallet: HeldWallet,
   nonce: number,
+  fees: FeeTerms | undefined,
 ): Promise<{ readonly transaction: FillerTransaction; readonly feeUnits: bigint }> {
+  // It pays the same whenever it is mined, and whatever the market is then: its fee is known at once.
+  const { maxFeePerGas } = evmFeesOf(fees);
   const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
     action: { kind: 'coin', units: 0n, to: addressOf(wallet) },
     nonce,
+    fees: { maxFeePerGas, maxPriorityFeePerGas: maxFeePerGas },
     purpose: `${wallet.id}:fill:${nonce}`,
     policyReceipt: '',
     options: {},
@@ -98,12 +107,14 @@ function actionOf({ kind, asset, units, to, token }: Wanted): EvmAction {
   if (known === undefined) throw new Error(`asset ${asset} is not registered`);
   const { contract } = known;
   if (contract === null) return { kind: 'coin', to, units };
-  return { kind: 'call', contract, call: kind === 'burn' ? { kind, units } : { kind, to, units } };
+  if (kind === 'burn') return { kind: 'call', contract, call: { kind, units } };
+  return { kind: 'call', contract, call: { kind: kind === 'mint' ? kind : 'transfer', to, units } };
 }
 
 interface EvmOrder {
   readonly action: EvmAction;
   readonly nonce: number;
+  readonly fees: EvmFees;
   readonly purpose: string;
   readonly policyReceipt: string;
   readonly options: SubmitOptions;
@@ -130,9 +141,9 @@ async function signAndSubmit(
   signer: ClusterSigner,
   chain: EvmChain,
   wallet: HeldWallet,
-  { action, nonce, purpose, policyReceipt, options, check }: EvmOrder,
+  { action, nonce, fees, purpose, policyReceipt, options, check }: EvmOrder,
 ) {
-  const unsigned = unsignedEvm({ action, nonce: BigInt(nonce), network: wallet.network });
+  const unsigned = unsignedEvm({ action, nonce: BigInt(nonce), network: wallet.network, fees });
   check(effectOf(wallet.network, unsigned.bytes));
   const signature = await signer.sign(meta, {
     walletId: wallet.id,

@@ -8,6 +8,7 @@
 import type { Chain, ChainTransaction, EvmReceipt } from '../chains/public.ts';
 import {
   type CallMeta,
+  type FeeTerms,
   type HeldWallet,
   ProviderUnavailable,
   type Transfer,
@@ -28,10 +29,11 @@ export type ChainSubmission =
 
 export interface Line {
   readonly chain: Chain;
-  /** Smallest units of the native asset, at most. Throws ProviderRejected for a transfer that the network does not support. */
-  feeReserve(draft: TransferDraft): bigint;
-  /** Refuses a transfer that its chain could not execute now, before it is decided. Throws ProviderRejected. */
-  check?(draft: TransferDraft): Promise<void>;
+  /**
+   * The most that a transfer costs, in the native asset, and the terms of that fee. Throws ProviderRejected for one that the network
+   * does not support, or its chain could not execute now.
+   */
+  quote(draft: TransferDraft): Promise<{ readonly units: bigint; readonly fees?: FeeTerms }>;
   /** The receipt in the network's tools of a final transaction. */
   receiptOf?(transaction: ChainTransaction): EvmReceipt | undefined;
   sequenceCounter(wallet: HeldWallet): string | undefined;

@@ -2,7 +2,7 @@
 
 import { networkOf } from '../../networks/networks.ts';
 import type { ChainTransaction, EvmReceipt } from '../chains/public.ts';
-import type { NewBalance, TransferProgress } from '../port/port.ts';
+import { belowMarketFee, type NewBalance, type TransferProgress } from '../port/port.ts';
 
 /** The data that the adapter stores in the intent. */
 export interface Submission {
@@ -16,6 +16,11 @@ export interface Submission {
 
 /** The poll time of a transaction that waits for an earlier one. */
 const earlierAgainMs = 100;
+
+const waitingFor: Readonly<Partial<Record<ChainTransaction['state'], string>>> = {
+  queued: 'AWAITING_EARLIER_TRANSACTION',
+  underpriced: belowMarketFee,
+};
 
 /** undefined: nothing is submitted yet. */
 export function readSubmission(value: unknown): Submission | undefined {
@@ -47,6 +52,18 @@ export function onChain(
       submission,
     };
   }
+  if (state === 'replaced') {
+    return {
+      stage: 'failed',
+      providerTxId: id,
+      providerStatus: 'REPLACED',
+      subStatus: 'REPLACED',
+      error: { code: 'REPLACED', message: 'another transaction has taken its place; nothing is spent' },
+      feePaid: { asset: networkOf(network).nativeAsset, units: 0n },
+      numberUsed: true,
+      submission,
+    };
+  }
   if (state === 'confirmed') {
     const feePaid: NewBalance = { asset: networkOf(network).nativeAsset, units: feeUnits };
     if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid, submission };
@@ -63,16 +80,15 @@ export function onChain(
       submission,
     };
   }
-  const queued = state === 'queued';
   return {
-    stage: queued ? 'broadcasting' : 'confirming',
+    stage: confirmedAtMs === undefined ? 'broadcasting' : 'confirming',
     providerTxId: id,
     providerStatus: state.toUpperCase(),
-    subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
+    subStatus: waitingFor[state] ?? null,
     submission,
     // Blocks depend only on time, so the time of the last confirmation is known. An earlier transaction is
     // usually being signed right now.
-    againAtMs: confirmedAtMs ?? nowMs + Math.min(blockMs, earlierAgainMs),
+    againAtMs: confirmedAtMs ?? nowMs + (state === 'queued' ? Math.min(blockMs, earlierAgainMs) : blockMs),
   };
 }
 

@@ -3,6 +3,7 @@
 import { readSolanaMessage, type SolanaChain, signatureFee, signedSolana, solanaMessage } from '../chains/public.ts';
 import { ProviderRejected } from '../port/port.ts';
 import { assertDecided } from './decided.ts';
+import { refuseFeeChoice } from './fee-choice.ts';
 import { addressOf, type Line } from './line.ts';
 
 /** A message names an account once, and this one is in every message. */
@@ -11,7 +12,8 @@ const systemProgram = '1'.repeat(32);
 export function solanaLine(chain: SolanaChain): Line {
   return {
     chain,
-    feeReserve({ toAddress }) {
+    async quote({ toAddress, fees = {} }) {
+      refuseFeeChoice(fees);
       if (toAddress === systemProgram) {
         throw new ProviderRejected('a program takes no transfer', {
           field: 'destination.address',
@@ -19,7 +21,7 @@ export function solanaLine(chain: SolanaChain): Line {
           providerCode: 'PROGRAM_DESTINATION',
         });
       }
-      return signatureFee;
+      return { units: signatureFee };
     },
     sequenceCounter: () => undefined,
     async submit(meta, signer, transfer, fails) {

@@ -172,7 +172,7 @@ test('coins held for a transfer that will never be submitted are free again', as
   const payment = { to: address, sats: 95_000_000n };
   const driver = world.driver({ ...deps, adapters: new Map([['self_hosted', away]]) });
   driver.start();
-  const held = () => chains.bitcoin.hold('other', address, payment, world.clock.nowMs());
+  const held = () => chains.bitcoin.hold('other', address, payment, 2n, world.clock.nowMs());
   await until(async () => (await world.read(mine.tenant, id)).attempts > 0, 'the coins being held');
   expect(await held()).toEqual({ kind: 'wait' });
   world.clock.offsetMs += 23 * 3_600_000;

@@ -8,7 +8,6 @@ import { BitcoinChain } from '../../../../wallets/providers/chains/bitcoin.ts';
 import {
   type Coin,
   dustSats,
-  feeRate,
   largestFee,
   signedBitcoin,
   unsignedBitcoin,
@@ -18,6 +17,7 @@ import { useDatabase } from '../../../support/redis-database.ts';
 import { runs } from '../../../support/thorough.ts';
 import { startMs, testnet } from './support.ts';
 
+const feeRate = 2n;
 let redis: Redis;
 let chain: BitcoinChain;
 useDatabase((opened) => {
@@ -31,13 +31,13 @@ const address = (index: number) => bitcoinTestnetAddress(publicKey(index));
 const held = async (index: number) => (await chain.balances(address(index))).get('BTC')!;
 
 function pay(from: number, coins: readonly Coin[], to: string, sats: bigint, signer = from): Uint8Array {
-  const unsigned = unsignedBitcoin(publicKey(from), coins, { to, sats });
+  const unsigned = unsignedBitcoin(publicKey(from), coins, { to, sats }, feeRate);
   const sign = (digest: Uint8Array) => secp256k1.sign(digest, secret(signer), { prehash: false });
   return signedBitcoin(unsigned, unsigned.digests.map(sign));
 }
 
 async function coinsFor(id: string, from: number, to: string, sats: bigint, nowMs = startMs): Promise<readonly Coin[]> {
-  const holding = await chain.hold(id, address(from), { to, sats }, nowMs);
+  const holding = await chain.hold(id, address(from), { to, sats }, feeRate, nowMs);
   if (holding.kind !== 'held') throw new Error(holding.kind);
   return holding.coins;
 }
@@ -95,14 +95,14 @@ describe('a payment', () => {
     const raw = pay(0, [coin!], address(1), 99_600n);
     const { feeUnits } = await chain.submit(raw, startMs);
     expect(feeUnits).toBe(400n);
-    expect(feeUnits).toBeLessThanOrEqual(largestFee(address(1), address(0)));
+    expect(feeUnits).toBeLessThanOrEqual(largestFee(address(1), address(0), feeRate));
     expect(Transaction.fromBuffer(Buffer.from(raw)).outs).toHaveLength(1);
   });
 
   it('pays a satoshi a virtual byte at least', async () => {
     const coins = await coinsFor('p', 0, address(1), 90_000n);
     const paying = (sats: bigint) => {
-      const { transaction } = unsignedBitcoin(publicKey(0), [coins[0]!], { to: address(1), sats: 99_600n });
+      const { transaction } = unsignedBitcoin(publicKey(0), [coins[0]!], { to: address(1), sats: 99_600n }, feeRate);
       transaction.updateOutput(0, { amount: sats });
       const digest = transaction.preimageWitnessV0(
         0,
@@ -132,7 +132,7 @@ describe('a payment', () => {
     await expect(chain.submit(pay(0, coins, address(1), 50_000n, 2), startMs)).rejects.toMatchObject({
       code: 'invalid_signature',
     });
-    const thief = unsignedBitcoin(publicKey(2), coins, { to: address(2), sats: 50_000n });
+    const thief = unsignedBitcoin(publicKey(2), coins, { to: address(2), sats: 50_000n }, feeRate);
     const stolen = signedBitcoin(
       thief,
       thief.digests.map((digest) => secp256k1.sign(digest, secret(2), { prehash: false })),
@@ -191,7 +191,7 @@ describe('holding coins', () => {
   it('gives the same payment the same coins, and two payments never the same', async () => {
     const all = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        chain.hold(`p${index % 6}`, address(0), { to: address(1), sats: 120_000n }, startMs),
+        chain.hold(`p${index % 6}`, address(0), { to: address(1), sats: 120_000n }, feeRate, startMs),
       ),
     );
     for (let index = 0; index < 6; index += 1) expect(all[index]).toEqual(all[index + 6]);
@@ -203,12 +203,12 @@ describe('holding coins', () => {
 
   it('waits for the change of others, and says when nothing will come', async () => {
     const coins = await coinsFor('p', 0, address(1), 900_000n);
-    const ask = () => chain.hold('q', address(0), { to: address(1), sats: 50_000n }, startMs);
+    const ask = () => chain.hold('q', address(0), { to: address(1), sats: 50_000n }, feeRate, startMs);
     expect(await ask()).toEqual({ kind: 'wait' });
     await chain.submit(pay(0, coins, address(1), 900_000n), startMs);
     expect((await ask()).kind).toBe('held');
     await chain.release('q');
-    expect(await chain.hold('r', address(0), { to: address(1), sats: 100_000n }, startMs)).toEqual({
+    expect(await chain.hold('r', address(0), { to: address(1), sats: 100_000n }, feeRate, startMs)).toEqual({
       kind: 'insufficient',
     });
   });
@@ -218,15 +218,17 @@ describe('holding coins', () => {
     await chain.release('p');
     await chain.release('p');
     // A step that began before the release may ask after it.
-    expect(await chain.hold('p', address(0), { to: address(1), sats: 1_000n }, startMs)).toEqual({ kind: 'released' });
+    expect(await chain.hold('p', address(0), { to: address(1), sats: 1_000n }, feeRate, startMs)).toEqual({
+      kind: 'released',
+    });
     expect(keysOf(await coinsFor('q', 0, address(1), 900_000n)).sort()).toEqual(keysOf(first).sort());
     const coins = await coinsFor('q', 0, address(1), 900_000n);
     await chain.submit(pay(0, coins, address(1), 900_000n), startMs);
     await chain.release('q');
-    expect(await chain.hold('r', address(0), { to: address(1), sats: 98_000n }, startMs)).toMatchObject({
+    expect(await chain.hold('r', address(0), { to: address(1), sats: 98_000n }, feeRate, startMs)).toMatchObject({
       kind: 'held',
     });
-    expect((await chain.hold('s', address(0), { to: address(1), sats: 99_000n }, startMs)).kind).toBe('wait');
+    expect((await chain.hold('s', address(0), { to: address(1), sats: 99_000n }, feeRate, startMs)).kind).toBe('wait');
   });
 
   it('answers a payment that was submitted with its coins still, so that it is built alike', async () => {
@@ -240,7 +242,7 @@ describe('holding coins', () => {
   it('releases after a day the outputs of a payment that is no longer requested', async () => {
     const dayMs = 24 * 3_600_000;
     const lost = await coinsFor('lost', 0, address(1), 900_000n);
-    const ask = (nowMs: number) => chain.hold('q', address(0), { to: address(1), sats: 900_000n }, nowMs);
+    const ask = (nowMs: number) => chain.hold('q', address(0), { to: address(1), sats: 900_000n }, feeRate, nowMs);
     expect((await ask(startMs + dayMs - 1)).kind).toBe('wait');
     await coinsFor('lost', 0, address(1), 900_000n, startMs + 1_000);
     expect((await ask(startMs + dayMs)).kind).toBe('wait');
@@ -254,7 +256,9 @@ describe('holding coins', () => {
     });
     await chain.release('lost');
     expect(await held(0)).toBeLessThan(100_000n);
-    expect((await chain.hold('r', address(0), { to: address(1), sats: 100_000n }, startMs)).kind).toBe('insufficient');
+    expect((await chain.hold('r', address(0), { to: address(1), sats: 100_000n }, feeRate, startMs)).kind).toBe(
+      'insufficient',
+    );
   });
 
   it('takes at most 16 inputs', async () => {
@@ -265,7 +269,7 @@ describe('holding coins', () => {
     await chain.fund('seventeenth', address(0), 'BTC', 7n);
     expect(await chain.spendable(address(0))).toEqual({ sats: 1_100_020n, hasMore: true });
     await chain.fund('b', address(0), 'BTC', 1_000_000n);
-    const ask = (sats: bigint) => chain.hold(`p${sats}`, address(0), { to: address(1), sats }, startMs);
+    const ask = (sats: bigint) => chain.hold(`p${sats}`, address(0), { to: address(1), sats }, feeRate, startMs);
     expect(await ask(1_700_000n)).toEqual({ kind: 'tooManyInputs' });
     const largest = await ask(1_590_000n);
     expect(largest.kind === 'held' && largest.coins.length).toBe(16);
@@ -286,7 +290,7 @@ it('conserves all money when payments go at once', async () => {
       for (const index of [0, 1]) await chain.fund(`f${index}`, address(index), 'BTC', 1_000_000n);
       const fees = await Promise.all(
         list.map(async ({ from, to, sats }, index) => {
-          const holding = await chain.hold(`p${index}`, address(from), { to: address(to), sats }, startMs);
+          const holding = await chain.hold(`p${index}`, address(from), { to: address(to), sats }, feeRate, startMs);
           if (holding.kind !== 'held') return 0n;
           const raw = pay(from, holding.coins, address(to), sats);
           const [first] = await Promise.all([chain.submit(raw, startMs), chain.submit(raw, startMs)]);

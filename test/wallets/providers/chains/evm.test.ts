@@ -4,13 +4,12 @@ import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ChainUnavailable } from '../../../../wallets/providers/chains/chain.ts';
 import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
-import { maxFeePerGas } from '../../../../wallets/providers/chains/evm-transaction.ts';
 import { queuedMaxMs } from '../../../../wallets/providers/chains/ledger.ts';
 import { toDigits } from '../../../../wallets/providers/chains/lua-units.ts';
 import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
 import { useDatabase } from '../../../support/redis-database.ts';
 import { runs } from '../../../support/thorough.ts';
-import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
+import { coinFee, evmKey, evmRaw, maxFeePerGas, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
 const ether = 10n ** 18n;
 let redis: Redis;

@@ -29,6 +29,16 @@ describeScript(
       );
     });
 
+    test('gas times a price is exact', async () => {
+      const factors = [fc.nat(10 ** 7 - 1), fc.nat(10 ** 15 - 1)] as const;
+      await fc.assert(
+        fc.asyncProperty(...factors, async (a, b) => {
+          expect(await call({}, { how: 'times', a, b })).toBe(toDigits(BigInt(a) * BigInt(b)));
+        }),
+        { numRuns: runs(50, 300) },
+      );
+    });
+
     test('an absent field is zero; no amount leaves its range', async () => {
       const top = 10n ** 42n - 1n;
       expect(await call({}, { how: 'amount', a: '', b: '' })).toBe(toDigits(0n));
@@ -39,7 +49,7 @@ describeScript(
     });
   },
   {
-    body: "-- @keys none\n-- @args how, a, b\nif how == 'plus' then return plus(a, b) end\nif how == 'minus' then return minus(a, b) end\nreturn amount(false)",
+    body: "-- @keys none\n-- @args how, a, b\nif how == 'plus' then return plus(a, b) end\nif how == 'times' then return times(tonumber(a), tonumber(b)) end\nif how == 'minus' then return minus(a, b) end\nreturn amount(false)",
   },
 );
 
@@ -100,9 +110,10 @@ describeScript('wallets/providers/chains/movements.lua', (script) => {
 });
 
 const evm = (id: string, nonce: number, more: object = {}) => ({
-  ...{ nativeAsset: 'ETH', nowMs: at, minedAtMs: at + 10, retentionMs, queuedAheadMax: 3, needsContract: 0 },
+  ...{ nativeAsset: 'ETH', market: 1, nowMs: at, minedAtMs: at + 10, retentionMs, queuedAheadMax: 3, needsContract: 0 },
   tx: {
     ...{ id, from: 'a', to: 'b', asset: 'ETH', units: digits(3), needed: digits(4), fee: digits(1), nonce, fails: 0 },
+    ...{ gas: 1, maxFee: 1, tip: 0 },
     ...{ effect: 'move', ...more },
   },
 });
@@ -144,6 +155,27 @@ describeScript('wallets/providers/chains/submit-evm.lua', (script) => {
     expect(await script.refused({ prefixKey }, call)).toEqual([refusal]);
   });
 
+  test('below the market it waits; one with its nonce and fees a tenth higher takes its place', async () => {
+    await script.redis.set(`${p}market`, 20);
+    await fund(99);
+    expect(await submit(evm('t', 0, { maxFee: 10, tip: 10 }))).toMatchObject({ verdict: 'OK', underpriced: '1' });
+    for (const fees of [
+      { maxFee: 10, tip: 11 },
+      { maxFee: 11, tip: 10 },
+    ]) {
+      expect(await script.refused({ prefixKey }, evm('u', 0, fees))).toEqual(['nonce_used']);
+    }
+    expect(await submit(evm('u', 0, { maxFee: 11, tip: 11 }))).toMatchObject({ verdict: 'OK', underpriced: '1' });
+    expect(await script.redis.hmget(`${p}tx:t`, 'replacedBy', 'failed', 'underpriced')).toEqual(['u', '1', null]);
+    expect(await submit(evm('v', 0, { maxFee: 25, tip: 15 }))).toMatchObject({ verdict: 'OK', fee: digits(25) });
+    expect(await account('a')).toEqual({ ETH: digits(71), nonce: '1' });
+  });
+
+  test('the fee is the market and the tip', async () => {
+    await fund(99);
+    expect(await submit(evm('t', 0, { gas: 3, maxFee: 9, tip: 2 }))).toMatchObject({ fee: digits(9), failed: '0' });
+  });
+
   test.each<[string, object, number, number]>([
     ['one that fails', { fails: 1 }, 9, 0],
     ['one that moves what is not there', { asset: 'USDC' }, 9, 0],
@@ -171,7 +203,7 @@ describeScript('wallets/providers/chains/submit-evm.lua', (script) => {
 
 describeScript('wallets/providers/chains/advance-evm.lua', (script) => {
   const advance = (nowMs: number) => ({
-    ...{ id: 't', from: 'a', nativeAsset: 'ETH', nowMs, minedAtMs: at + 10, retentionMs, queuedMaxMs: 100 },
+    ...{ id: 't', from: 'a', nativeAsset: 'ETH', market: 1, nowMs, minedAtMs: at + 10, retentionMs, queuedMaxMs: 100 },
   });
   const wait = () => {
     const { tx } = evm('t', 1);
@@ -188,6 +220,15 @@ describeScript('wallets/providers/chains/advance-evm.lua', (script) => {
     expect(await script.redis.hgetall(`${p}acct:a`)).toEqual({ ETH: digits(10) });
   });
 
+  test('one below the market waits however long it takes, and is mined when the market falls', async () => {
+    await wait();
+    await script.redis.hset(`${p}acct:a`, 'nonce', 1);
+    await script.redis.set(`${p}market`, 2);
+    expect(fields(await script.call({ prefixKey }, advance(at + 1_000)))).toMatchObject({ underpriced: '1' });
+    await script.redis.set(`${p}market`, 1);
+    expect(fields(await script.call({ prefixKey }, advance(at + 2_000)))).toMatchObject({ failed: '0' });
+  });
+
   test('one whose turn has come is mined', async () => {
     await wait();
     await script.redis.hset(`${p}acct:a`, 'nonce', 1);
@@ -200,7 +241,7 @@ describeScript(
   'wallets/providers/chains/evm-mining.lua',
   (script) => {
     test('an account that no longer covers a transaction pays what it has, and nothing moves', async () => {
-      const { tx } = evm('t', 0, { fee: digits(2), needed: digits(5) });
+      const { tx } = evm('t', 0, { gas: 2, needed: digits(5) });
       await script.redis.hset(`${p}tx:t`, tx);
       await script.redis.hset(`${p}acct:a`, { ETH: digits(1), 'q:0': 't' });
       await script.call({ prefixKey }, {});
@@ -209,7 +250,7 @@ describeScript(
       expect(await script.redis.hgetall(`${p}acct:a`)).toEqual({ ETH: digits(0), nonce: '1' });
     });
   },
-  { body: "-- @keys prefixKey\nmine_queued(prefixKey, prefixKey .. 'acct:a', 'ETH', '7', '60000')" },
+  { body: "-- @keys prefixKey\nmine_queued(prefixKey, prefixKey .. 'acct:a', 'ETH', '1', '7', '60000')" },
 );
 
 describeScript('wallets/providers/chains/submit-solana.lua', (script) => {
@@ -276,8 +317,8 @@ describeScript('wallets/providers/chains/fund-bitcoin.lua', (script) => {
 
 describeScript('wallets/providers/chains/submit-bitcoin.lua', (script) => {
   const submit = (outpoints: readonly string[], more: object = {}) => ({
-    ...{ minedAtMs: at, retentionMs, outpoints },
-    tx: { ...{ id: 'ef', asset: 'BTC', from: 'a', to: 'b', units: '6', fee: '1', fails: 0 }, ...more },
+    ...{ market: 1, minedAtMs: at, retentionMs, outpoints },
+    tx: { ...{ id: 'ef', asset: 'BTC', from: 'a', to: 'b', units: '6', fee: '1', vbytes: '1', fails: 0 }, ...more },
     outputs: [
       { address: 'b', sats: '6' },
       { address: 'a', sats: '5' },
@@ -305,7 +346,70 @@ describeScript('wallets/providers/chains/submit-bitcoin.lua', (script) => {
     await fundCoins(script, [5]);
     expect(await script.refused({ prefixKey }, submit([coin(0), coin(1)]))).toEqual(['missing_input']);
   });
+
+  test('below the market it waits: its inputs are held for it alone; one that pays enough more takes its place', async () => {
+    await script.redis.set(`${p}market`, 9);
+    await fundCoins(script, [5, 7, 9]);
+    const [verdict, ...flat] = (await script.call({ prefixKey }, submit([coin(0), coin(1)]))) as string[];
+    expect([verdict, fields(flat)]).toMatchObject(['OK', { underpriced: '1', failed: '0' }]);
+    expect(await script.redis.zrange(`${p}free:a`, '0', '-1')).toEqual([coin(2)]);
+    expect(await script.redis.hkeys(`${p}held:a`)).toEqual([coin(0), coin(1)]);
+    expect(await script.redis.hget(`${p}acct:a`, 'BTC')).toBe('21');
+    const other = (fee: string) => submit([coin(1)], { id: 'ee', fee, vbytes: '3' });
+    expect(await script.refused({ prefixKey }, other('3'))).toEqual(['input_used']);
+    expect(((await script.call({ prefixKey }, other('4'))) as string[])[0]).toBe('OK');
+    expect(await script.redis.hmget(`${p}tx:ef`, 'replacedBy', 'failed', 'underpriced')).toEqual(['ee', '1', null]);
+    // What the new one does not spend is free again.
+    expect(await script.redis.zrange(`${p}free:a`, '0', '-1')).toEqual([coin(0), coin(2)]);
+    expect(await script.redis.get(`${p}spender:${coin(1)}`)).toBe('ee');
+    expect(await script.redis.exists(`${p}spender:${coin(0)}`)).toBe(0);
+  });
 });
+
+describeScript('wallets/providers/chains/advance-bitcoin.lua', (script) => {
+  const advance = () => script.call({ prefixKey }, { id: 'ef', market: 2, minedAtMs: at, retentionMs });
+
+  test('a waiting transaction is mined once, when the market has fallen', async () => {
+    await fundCoins(script, [5]);
+    const waiting = {
+      from: 'a',
+      to: 'b',
+      asset: 'BTC',
+      units: '4',
+      fee: '1',
+      vbytes: '1',
+      failed: '0',
+      underpriced: '1',
+    };
+    await script.redis.hset(`${p}tx:ef`, { ...waiting, inputs: `${coin(0)}:5`, outputs: '4:b' });
+    expect(fields(await advance())).toMatchObject({ underpriced: '1' });
+    expect(await script.redis.hget(`${p}acct:b`, 'BTC')).toBeNull();
+    await script.redis.set(`${p}market`, 1);
+    const mined = fields(await advance());
+    expect(mined).toMatchObject({ minedAtMs: String(at), 'o:b': '4' });
+    expect(mined.underpriced).toBeUndefined();
+    expect(await script.redis.exists(`${p}utxo:${coin(0)}`, `${p}spender:${coin(0)}`, `${p}held:a`)).toBe(0);
+    expect(
+      fields(await script.refused({ prefixKey }, { id: 'ef', market: 2, minedAtMs: at + 9, retentionMs })),
+    ).toEqual(mined);
+  });
+});
+
+describeScript(
+  'wallets/providers/chains/bitcoin-mining.lua',
+  (script) => {
+    test('a transaction at the market is mined; one that fails returns everything to its sender, and is no movement', async () => {
+      await fundCoins(script, [5]);
+      const tx = { from: 'a', to: 'b', asset: 'BTC', units: '4', fee: '1', vbytes: '1', failed: '1' };
+      await script.redis.hset(`${p}tx:ef`, { ...tx, inputs: `${coin(0)}:5`, outputs: '4:a' });
+      await script.call({ prefixKey }, {});
+      expect(await script.redis.hgetall(`${p}acct:a`)).toEqual({ BTC: '4' });
+      expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['out:ef']);
+      expect(await script.redis.zrange(`${p}free:a`, '0', '-1')).toEqual(['ef:0']);
+    });
+  },
+  { body: "-- @keys prefixKey\nmine_or_wait(prefixKey, 'ef', '1', '7', '60000')" },
+);
 
 describeScript('wallets/providers/chains/hold-coins.lua', (script) => {
   const hold = (sats: number, more: object = {}) => ({
@@ -320,6 +424,13 @@ describeScript('wallets/providers/chains/hold-coins.lua', (script) => {
     const again = hold(999, { untilMs: at + 200 });
     expect(await script.call({ prefixKey }, again)).toEqual(['OK', `a|${coin(2)}:9,${coin(1)}:7`]);
     expect(await script.redis.hget(`${p}held:a`, coin(2))).toBe(`9:${at + 200}:pay`);
+  });
+
+  test('what a waiting transaction holds for good stays so', async () => {
+    await fundCoins(script, [9]);
+    await script.call({ prefixKey }, hold(5));
+    await script.redis.hset(`${p}held:a`, coin(0), '9:9000000000000000:pay');
+    expect(await script.refused({ prefixKey }, hold(5))).toEqual(['OK', `a|${coin(0)}:9`]);
   });
 
   test('a payment that was given up holds nothing', async () => {

@@ -474,7 +474,7 @@ describe('a Bitcoin amount that lies in many outputs', () => {
       });
       await expect(quote(most)).rejects.toMatchObject({ issue: 'too_many_inputs' });
       expect((await quote(most - 3_000n)).fee.units).toBeGreaterThan(0n);
-      await chains.bitcoin.hold('another', address, { to: addressOf(to), sats: 50_000_000n }, startMs);
+      await chains.bitcoin.hold('another', address, { to: addressOf(to), sats: 50_000_000n }, 2n, startMs);
     }
     const { last } = await drive(from, transfer(from, to, '0.4'), undefined);
     expect(last.stage).toBe('completed');

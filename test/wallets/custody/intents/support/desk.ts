@@ -1,4 +1,6 @@
 /** The routes of intents over a store in memory: a wallet, a provider that quotes a fee, and evaluators in the test's hands. */
+
+import type { Route } from '../../../../../gateway/api/route.ts';
 import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
 import type { IntentDependencies } from '../../../../../wallets/custody/intents/dependencies.ts';
 import type { TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
@@ -45,12 +47,14 @@ export class IntentDesk {
   readonly asked: Asked[] = [];
   /** Ids of intents that the driver got. */
   readonly queued: string[] = [];
-  readonly #routes = intentRoutes(this.#dependencies(), {
-    enqueue: (_: string, { id }: IntentRecord) => this.queued.push(id),
-  });
+  readonly deps: IntentDependencies;
+  readonly #routes: readonly Route[];
 
-  constructor(store: TenantStore) {
+  /** `over`: dependencies in the place of the desk's own. */
+  constructor(store: TenantStore, over: Partial<IntentDependencies> = {}) {
     this.store = store;
+    this.deps = { ...this.#dependencies(), store, ...over };
+    this.#routes = intentRoutes(this.deps, { enqueue: (_: string, { id }: IntentRecord) => this.queued.push(id) });
   }
 
   /** `held`: units of the wallet by asset. */
