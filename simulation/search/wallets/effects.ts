@@ -11,6 +11,7 @@ const successes: Readonly<Record<string, string>> = {
   cancelTransactionIntent: 'pending_approval>cancelled approved>cancelled',
   cancelTokenOrder: 'pending_approval>rejected',
   createTransactionIntent: 'active=',
+  replaceTransactionIntent: 'broadcasting=',
   updateWallet: 'active= frozen=',
   archiveWallet: 'active>archived frozen>archived archived=',
   freezeWallet: 'active>frozen frozen=',

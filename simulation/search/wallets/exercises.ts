@@ -11,6 +11,7 @@ import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercis
 import { oneDifference, silentProvider } from './recon-exercises.ts';
 import { envelope } from './refusals.ts';
 import { connection, modules, oneDelivery, oneSession, receipts, rotated, wholeWebhook } from './service-exercises.ts';
+import { stuckTransfer } from './stuck-exercise.ts';
 import type { Tenancy } from './tenancy.ts';
 import { wholeIntent, wholeWallet } from './wallet-exercises.ts';
 
@@ -19,6 +20,7 @@ type Run = (exercise: Exercise) => Promise<void>;
 const exercises: Readonly<Record<string, Run>> = {
   wholeWallet,
   wholeIntent,
+  stuckTransfer,
   policyVersions,
   evaluations,
   nameLists,

@@ -27,6 +27,7 @@ import { chainBlockMs } from './profiles.ts';
 import { readBack } from './read-back.ts';
 import { checkReconciled } from './reconciled.ts';
 import { checkStreams } from './streams.ts';
+import { feeMarket, lowest } from './stuck-exercise.ts';
 import type { Tenancy } from './tenancy.ts';
 import { VoteClient } from './vote-client.ts';
 
@@ -84,8 +85,10 @@ async function rest(tenancy: Tenancy): Promise<void> {
 
 /** Approves or rejects records that wait for votes; lets those expire that soon do. */
 async function decide(tenancy: Tenancy, intent: Intent): Promise<void> {
-  const { id, status, expires_at: expiresAt } = intent;
-  const { world } = tenancy;
+  const { id, status, sub_status: subStatus, expires_at: expiresAt } = intent;
+  const { world, owner } = tenancy;
+  // An exercise has left it, or its votes came late.
+  if (subStatus === 'BELOW_MARKET_FEE') await owner.call('POST', feeMarket, { price: lowest });
   if (status !== 'pending_approval') return;
   const leftMs = Date.parse(expiresAt) - world.nowMs;
   if (leftMs < -expiryLateMs) found('orders-end', `${id} is ${status} ${-leftMs} ms after ${expiresAt}`);

@@ -85,7 +85,10 @@ function faultsOf(
   }
   const asset = assetOf(intent.asset);
   const to = intent.destination?.address;
-  if ((intent.kind ?? 'transfer') !== 'transfer' || asset === undefined || !to) return faults;
+  if (!['transfer', 'speed_up', 'cancel'].includes(intent.kind ?? 'transfer') || asset === undefined || !to)
+    return faults;
+  // On Bitcoin a cancellation returns what it spends, less the fee.
+  if (intent.kind === 'cancel' && family === 'bip122') return faults;
   if (!found.pays(to, unitsOf(intent.amount, asset.decimals), asset.contract)) {
     faults.push(`does not pay ${intent.amount} ${intent.asset} to ${to}`);
   }

@@ -53,6 +53,10 @@ interface Intent {
   status: string;
   version: number;
   isHolding: boolean;
+  /** What is set aside for it, by asset. */
+  readonly held: Map<string, bigint>;
+  /** "": none. */
+  replaces: string;
   readonly votes: number;
 }
 
@@ -197,7 +201,14 @@ export class DocumentedLedger {
       return;
     }
     const before = this.intents.get(resource.id);
-    const intent = before ?? { status: '', version: 0, isHolding: false, votes: 0 };
+    const intent = before ?? {
+      status: '',
+      version: 0,
+      isHolding: false,
+      held: new Map(),
+      replaces: told.replaces ?? '',
+      votes: 0,
+    };
     this.intents.set(resource.id, intent);
     this.#expect(
       resource.version === intent.version || resource.version === intent.version + 1,
@@ -232,20 +243,24 @@ export class DocumentedLedger {
     }
     if (open.has(intent.status) && !intent.isHolding) {
       intent.isHolding = true;
-      for (const [asset, units] of [
-        [told.asset, amount],
-        [told.fee.asset, reserved],
-      ] as const) {
+      const needs = new Map([[told.asset, amount]]);
+      needs.set(told.fee.asset, (needs.get(told.fee.asset) ?? 0n) + reserved);
+      for (const [asset, need] of needs) {
+        // "What both move is reserved once": a replacement holds what those before it do not.
+        let units = need;
+        for (let at = this.intents.get(intent.replaces); at !== undefined; at = this.intents.get(at.replaces)) {
+          this.#expect(at.status === 'broadcasting', event, `replaces an intent that is ${at.status}`);
+          units -= at.held.get(asset) ?? 0n;
+        }
+        if (units <= 0n) continue;
+        intent.held.set(asset, units);
         add(account.available, asset, -units);
         add(account.pending, asset, units);
       }
     }
     if (final.has(intent.status) && intent.isHolding) {
       intent.isHolding = false;
-      for (const [asset, units] of [
-        [told.asset, amount],
-        [told.fee.asset, reserved],
-      ] as const) {
+      for (const [asset, units] of intent.held) {
         add(account.available, asset, units);
         add(account.pending, asset, -units);
       }
@@ -300,6 +315,7 @@ function add(side: Map<string, bigint>, asset: string, units: bigint): void {
 export interface IntentTold {
   readonly kind?: string;
   readonly wallet_id: string;
+  readonly replaces?: string | null;
   readonly status: string;
   readonly version: number;
   readonly asset: string;

@@ -10,7 +10,13 @@ import {
   type SigningWallet,
 } from '../../../simulation/service/invariants/broadcasts.ts';
 import { assetOf } from '../../../wallets/networks/assets.ts';
-import { signedEvm, signedSolana, solanaMessage, unsignedEvm } from '../../../wallets/providers/chains/public.ts';
+import {
+  evmLevel,
+  signedEvm,
+  signedSolana,
+  solanaMessage,
+  unsignedEvm,
+} from '../../../wallets/providers/chains/public.ts';
 
 const evm = 'eip155:11155111';
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -25,7 +31,7 @@ function evmIntent(asset: 'ETH' | 'USDC', amount: string, units: bigint, signer 
     contract === null
       ? ({ kind: 'coin', to, units } as const)
       : ({ kind: 'call', contract, call: { kind: 'transfer', to, units } } as const);
-  const unsigned = unsignedEvm({ network: evm, nonce: 4n, action } as never);
+  const unsigned = unsignedEvm({ network: evm, nonce: 4n, action, fees: evmLevel('medium', 10n ** 9n) } as never);
   const signature = secp256k1.sign(unsigned.digest, signer, { prehash: false, format: 'recovered' });
   const raw = signedEvm(unsigned, signature.subarray(1), signature[0]!);
   return {

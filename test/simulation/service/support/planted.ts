@@ -179,7 +179,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/ledger.js',
-        from: '{ asset: feeReserve.asset, available: -BigInt(feeReserve.units), reserved: BigInt(feeReserve.units) },',
+        from: 'heldOf(feeReserve.asset, BigInt(feeReserve.units)),',
         to: '',
       },
     ],
