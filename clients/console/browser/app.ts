@@ -9,6 +9,7 @@ import { ceremoniesPanel } from './ceremonies-panel.ts';
 import { clusterPanel } from './cluster-panel.ts';
 import type { ConsoleContext, MadeCall, Words } from './context.ts';
 import type { ConsoleBrowser } from './dom.ts';
+import { drawPace } from './draw-pace.ts';
 import { faultsPanel } from './faults-panel.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import { makePassing } from './passing.ts';
@@ -31,8 +32,6 @@ import { followWallets, type WalletData } from './wallet-data.ts';
 import { walletsPanel } from './wallets-panel.ts';
 
 const madeMax = 20;
-/** The page is drawn again after so long at the earliest. */
-const drawEveryMs = 50;
 
 export function startConsole(page: ConsoleBrowser): void {
   const { document, sessionStorage } = page;
@@ -44,8 +43,6 @@ export function startConsole(page: ConsoleBrowser): void {
   let words: Words | undefined;
   let said = '';
   let made: readonly MadeCall[] = [];
-  let waiting = false;
-  let drawnMs = 0;
   let stop = (): void => undefined;
   let picture = pictureOf([]);
   let pictured: unknown;
@@ -54,18 +51,7 @@ export function startConsole(page: ConsoleBrowser): void {
   let followed: { readonly client: Client; readonly beganAt: unknown; readonly data: WalletData } | undefined;
 
   const client = pageClient(page, () => token);
-  const changed = () => {
-    if (waiting) return;
-    waiting = true;
-    const frame = () =>
-      page.requestAnimationFrame(() => {
-        waiting = false;
-        drawnMs = page.performance.now();
-        draw();
-      });
-    // Under load each message and each session that was read would draw the whole page.
-    page.setTimeout(frame, Math.max(0, drawnMs + drawEveryMs - page.performance.now()));
-  };
+  const changed = drawPace(page, () => draw());
   const tenants = makeTenants(
     page,
     client,
@@ -75,7 +61,7 @@ export function startConsole(page: ConsoleBrowser): void {
       changed();
     },
   );
-  let reads = sessionReads(tenants.clientOf, store, changed);
+  let reads = sessionReads(page, tenants.clientOf, store, changed);
   let requests = requestReads(tenants, store, changed);
   const go: ConsoleContext['go'] = (to) => {
     const before = place;
@@ -220,7 +206,7 @@ export function startConsole(page: ConsoleBrowser): void {
     token = given;
     sessionStorage.setItem(tokenEntry, token);
     store.reads.clear();
-    reads = sessionReads(tenants.clientOf, store, changed);
+    reads = sessionReads(page, tenants.clientOf, store, changed);
     requests = requestReads(tenants, store, changed);
     connect();
     changed();
