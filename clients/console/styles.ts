@@ -135,6 +135,13 @@ tr.choosable:hover>*{background:color-mix(in srgb,var(--ink) 3%,transparent)}
 tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
 .number{font-size:13px}
 .under{display:block;font-size:12.5px;color:var(--muted);overflow-wrap:anywhere}
+.card.form{display:grid;gap:var(--s3);grid-template-columns:minmax(0,1fr)}
+.card.form>header{margin:0}
+.try-of{display:block}
+.why-of{min-width:240px}
+td button{white-space:nowrap}
+.check{font-size:13px;color:var(--muted);white-space:nowrap}
+td details[open]{min-width:360px}
 .faults{color:var(--process-text);font-size:13px}
 .bar{display:flex;flex-wrap:wrap;align-items:center;gap:var(--s2) var(--s3)}
 .bar input[type=search]{width:min(340px,100%)}
@@ -236,6 +243,7 @@ pre{margin:0;padding:10px 14px;overflow:auto;font-size:12.5px;line-height:1.55;o
 .last-call .call{margin-bottom:var(--s3)}
 .token{max-width:520px;margin:8vh auto}
 @media (max-width:1560px){.world{display:none}}
+@media (max-width:1280px){nav button{padding:6px 8px}.top{column-gap:var(--s3)}.go-to input{width:124px}}
 @media (max-width:1080px){.stage.chosen,.diagram,.step-by-step{grid-template-columns:minmax(0,1fr)}.event{border-left:0;border-top:1px solid var(--rule);max-height:none}}
 @media (max-width:860px){main{padding:var(--s4)}.pair,.columns{grid-template-columns:minmax(0,1fr)}.top{flex-wrap:wrap;padding:var(--s2) var(--s4)}nav{order:3;width:100%}.foot{padding:0 var(--s2) var(--s2)}.picture{overflow-x:auto}.picture svg{min-width:560px}.figures{display:flex;overflow-x:auto;margin:0 -16px;padding:0 16px 4px}.figure{flex:0 0 132px}.bar input[type=search]{width:100%}.set{flex-wrap:wrap}}
 @media (prefers-reduced-motion:reduce){*{animation:none!important;transition:none!important}}
