@@ -170,7 +170,7 @@ export class RouteWalk {
     const hasAllScopes = this.#tenancy.operators.includes(operator);
     const isWrong =
       answer.status < 300
-        ? before !== undefined && !maySucceed(route.operationId, from, to)
+        ? before !== undefined && !maySucceed(route, from, to)
         : (answer.status === 409 && before !== undefined && !mayRefuse(from, issue)) ||
           (issue === 'insufficient_scope' && hasAllScopes);
     if (isWrong)
