@@ -55,8 +55,13 @@ export class Client {
     return this.#deps.pause(ms);
   }
 
-  /** A request as it leaves. */
-  plain(method: string, target: string, body?: unknown, key?: string): PlainRequest {
+  /** A request as it leaves, whose answer the caller reads by itself. */
+  plain(method: string, target: string): PlainRequest {
+    this.#deps.options.sent?.(method, target);
+    return this.#request(method, target);
+  }
+
+  #request(method: string, target: string, body?: unknown, key?: string): PlainRequest {
     const headers = {
       authorization: `Bearer ${this.#deps.token}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -74,7 +79,7 @@ export class Client {
     key?: string,
   ): Promise<Omit<ClientAnswer, 'tries'> | undefined> {
     const heard = this.#deps.options.sent?.(method, target);
-    const response = await this.#deps.send(gateway, this.plain(method, target, body, key));
+    const response = await this.#deps.send(gateway, this.#request(method, target, body, key));
     if (response === undefined) return undefined;
     const { status, body: given } = response;
     const answer = { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };

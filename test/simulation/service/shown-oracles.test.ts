@@ -1,6 +1,7 @@
 /** The checks of a random run that compare what was asked with what is shown, and events with each other, find what is planted. */
 import { describe, expect, test } from 'vitest';
 import { Allowances } from '../../../simulation/search/wallets/allowances.ts';
+import { Answers } from '../../../simulation/search/wallets/answer-invariants.ts';
 import { checkDated, checkShown } from '../../../simulation/search/wallets/as-asked.ts';
 import type { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { checkConstants } from '../../../simulation/service/invariants/constants.ts';
@@ -21,6 +22,24 @@ function log(...told: readonly (readonly [type: string, id: string, object?: obj
     }),
   );
 }
+
+test('an answer that shows an older version, unless the service was restored', () => {
+  const answers = new Answers();
+  const read = (version: number, key?: string) => {
+    const asked = { tenant: 'tn_1', actor: 'one', method: 'POST', target: '/v1/x', body: { version }, key };
+    const body = { id: 'wal_1', version, status: version };
+    answers.answered(asked, { status: 200, body, headers: {}, tries: 1 }, answers.asking(asked));
+  };
+  read(1, 'first');
+  const restore = answers.snapshot();
+  read(2, 'second');
+  expect(() => read(1)).toThrow('shows tn_1 wal_1 at 1, after it was shown at 2');
+  restore();
+  expect(() => read(1)).not.toThrow();
+  // Its key is free again; the key of before is not.
+  expect(() => read(2, 'second')).not.toThrow();
+  expect(() => read(2, 'first')).toThrow('first answers another request');
+});
 
 describe('an answer that shows another allowance', () => {
   /** `read` calls of the class before this one, each answered at once, in a window of two seconds. */
