@@ -6,6 +6,7 @@
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { feeLimitsOf } from '../../providers/chains/public.ts';
 import { belowMarketFee, type FeeChoice } from '../../providers/port/port.ts';
@@ -21,7 +22,7 @@ import { findIntent, findWallet } from './lookup.ts';
 import { offerReplacement } from './machine.ts';
 import { type IntentRecord, intentType, numberedId } from './record.ts';
 import { rivalsOf } from './rivals.ts';
-import { isFinal } from './states.ts';
+import { intentStates, isFinal } from './states.ts';
 
 interface ReplacementRequest {
   readonly kind: 'speed_up' | 'cancel';
@@ -97,7 +98,8 @@ async function assertNoneOpen({ store, tenant }: RequestContext, { replacedBy }:
 
 /** Throws ServiceError 409. */
 function stuckTransactionOf({ status, subStatus, providerTxId }: IntentRecord): string {
-  if (status === 'broadcasting' && subStatus === belowMarketFee && providerTxId !== null) return providerTxId;
+  if (isAllowedIn(intentStates.replace, status) && subStatus === belowMarketFee && providerTxId !== null)
+    return providerTxId;
   const message = `only a transaction that waits with sub_status ${belowMarketFee} is replaced`;
   throw new ServiceError(
     'conflict',

@@ -7,9 +7,11 @@ import { metadataIndex } from '../../../gateway/api/metadata.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { unchangedIn } from '../../../gateway/api/state-changes.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import type { FeeChoice } from '../../providers/port/port.ts';
 import { assertAsset } from '../assets/token-assets.ts';
+import { walletStates } from '../wallets/public.ts';
 import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
@@ -31,6 +33,7 @@ import {
   TenantListQuery,
   WalletParams,
 } from './schemas.ts';
+import { intentStates, intentStatuses } from './states.ts';
 import { intentView } from './view.ts';
 
 const tag = 'Transaction intents';
@@ -57,6 +60,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
         201: { schema: Intent, description: 'the intent' },
       },
       errors: [404, 409, 422],
+      states: walletStates.transfer,
       idempotencyField: 'idempotency_key',
       isReadOnly: ({ query }) => query.dry_run === 'true',
       handle: (context, { params, query, body }) =>
@@ -79,6 +83,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       body: CreateBody,
       responses: { 200: { schema: DryRun, description: 'the fee and the decisions; nothing was created' } },
       errors: [404, 409, 422],
+      states: walletStates.transfer,
       idempotent: false,
       handle: (context, { params, body }) => showDecisions(deps, context, params.id, requestOf(body)),
     }),
@@ -155,6 +160,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       bodyOptional: true,
       responses: { 200: { schema: Intent, description: 'the intent after the vote' } },
       errors: [404, 409],
+      states: { ...unchangedIn(...intentStatuses), ...intentStates.vote },
       handle: (context, { params, body }) => approveIntent(deps, driver, context, params, body),
     }),
     route({
@@ -171,6 +177,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       bodyOptional: true,
       responses: { 200: { schema: Intent, description: 'the cancelled intent' } },
       errors: [404, 409],
+      states: intentStates.cancel,
       handle: (context, { params, body }) => cancel(context, params, body.reason),
     }),
     route({
@@ -189,6 +196,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       body: ReplaceBody,
       responses: { 201: { schema: Intent, description: 'the replacement' } },
       errors: [404, 409, 422],
+      states: intentStates.replace,
       handle: (context, { params, body: { kind, policy, metadata, ...body } }) =>
         replaceIntent(deps, driver, context, params, { kind, policy, metadata, fees: feesOf(body) }),
     }),

@@ -10,7 +10,7 @@ import { assertAsset } from '../assets/token-assets.ts';
 import { createWallet, type WalletDeps } from './create.ts';
 import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
 import { readWallet } from './read.ts';
-import { walletType } from './record.ts';
+import { walletStates, walletType } from './record.ts';
 import { ArchiveBody, CreateBody, PatchBody, Wallet, WalletList, WalletParams, WalletQuery } from './schemas.ts';
 import { walletView } from './view.ts';
 
@@ -54,6 +54,7 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       body: PatchBody,
       responses: one,
       errors: [404, 409],
+      states: walletStates.update,
       handle: (context, { params, body }) => updateWallet(deps, context, params.id, body),
     }),
   ];
@@ -111,6 +112,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
       bodyOptional: true,
       responses: one,
       errors: [404, 409],
+      states: walletStates.archive,
       handle: (context, { params, body }) => archiveWallet(deps, context, params.id, body.reason),
     }),
     ...[true, false].map((isFrozen) =>
@@ -128,6 +130,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
         params: WalletParams,
         responses: one,
         errors: [404, 409],
+        states: isFrozen ? walletStates.freeze : walletStates.unfreeze,
         handle: (context, { params }) => setFrozen(deps, context, params.id, isFrozen),
       }),
     ),
