@@ -30,7 +30,7 @@ export function checkOutcomes(events: readonly ToldEvent[]): void {
   const paths = new Map<string, Path>();
   for (const { type, sequence, timestamp, resource, data } of events) {
     if (resource.type !== 'transaction_intent') continue;
-    const { amount, status, sub_status: subStatus, kind, origin, token, fee } = data.object;
+    const { amount, status, sub_status: subStatus, kind, origin, token, fee, replaced_by: replacedBy } = data.object;
     const atMs = Date.parse(timestamp);
     const path = paths.get(resource.id) ?? {
       ...{ amount: String(amount), approvedMs: Number.POSITIVE_INFINITY },
@@ -42,6 +42,8 @@ export function checkOutcomes(events: readonly ToldEvent[]): void {
     if (refused.has(path.amount)) found('answers-as-modelled', `${about}: the provider refuses this amount`);
     if (status === 'approved') path.approvedMs = Math.min(path.approvedMs, atMs);
     if (status !== 'completed' && status !== 'failed') continue;
+    // Its replacement was mined.
+    if (status === 'failed' && subStatus === 'REPLACED' && replacedBy !== null) continue;
     const wanted = ends[path.amount] ?? plain;
     if (status !== wanted[0] || subStatus !== wanted[1])
       found('answers-as-modelled', `${about} ends as ${status} ${subStatus}, not as ${wanted.join(' ')}`);
