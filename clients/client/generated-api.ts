@@ -1170,6 +1170,30 @@ export interface Market {
   };
 }
 
+export interface Me {
+  readonly tenant: string;
+  readonly environment: 'sandbox' | 'production';
+  /** what `initiator` and votes show: one person; it stays when the token is rotated */
+  readonly actor: string;
+  /** whether this person may vote on what others initiate: `intents:approve` */
+  readonly may_vote: boolean;
+  readonly token: {
+    readonly id: string;
+    readonly name: string | null;
+    /** RFC 3339, UTC */
+    readonly created_at: string;
+    readonly expires_at: string | null;
+  } | null;
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly provider_connection_ids: readonly string[] | null;
+  /** of the tenant, over all its tokens; empty: calls are not counted */
+  readonly rate_limits: readonly ({
+    readonly class: 'reads' | 'writes' | 'signing';
+    readonly calls: number;
+    readonly window_s: number;
+  })[];
+}
+
 export interface MintToken {
   readonly destination: {
     readonly address: string;
@@ -3857,6 +3881,13 @@ export interface ModulesApi {
   requestAccess(module: string, body?: RequestModuleAccess, options?: CallOptions): Promise<ModuleAccessRequest>;
 }
 
+export interface ServiceApi {
+  /** Show what the caller’s token is and may do: `GET /v1/me`, any token. */
+  me(options?: CallOptions): Promise<Me>;
+  /** How the service is: `GET /v1/health`, no token. */
+  health(options?: CallOptions): Promise<Health>;
+}
+
 export interface SigningApi {
   /** Start a distributed key generation: `POST /v1/dkg/initiate`, scope `signing:dkg`. */
   initiateDkg(body: InitiateDkgRequest, options?: CallOptions): Promise<InitiateDkgResponse>;
@@ -3868,11 +3899,6 @@ export interface SigningApi {
   submitSignatureShare(body: SignatureShareRequest, options?: CallOptions): Promise<SignatureShareResponse>;
   /** Resume a paused or escalated session: `POST /v1/sessions/resume`, scope `signing:resume`. */
   resumeSession(body: ResumeSessionRequest, options?: CallOptions): Promise<ResumeSessionResponse>;
-}
-
-export interface ServiceApi {
-  /** How the service is: `GET /v1/health`, no token. */
-  health(options?: CallOptions): Promise<Health>;
 }
 
 /** Every operation, by group. */
@@ -3892,8 +3918,8 @@ export interface Api {
   readonly recon: ReconApi;
   readonly tokens: TokensApi;
   readonly modules: ModulesApi;
-  readonly signing: SigningApi;
   readonly service: ServiceApi;
+  readonly signing: SigningApi;
 }
 
 export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Operation>>>> = {
@@ -4056,14 +4082,15 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     list: { id: 'listModules', method: 'GET', path: '/v1/modules', repeat: 'always' },
     requestAccess: { id: 'requestModuleAccess', method: 'POST', path: '/v1/modules/:module/access-requests', repeat: 'keyed', input: 'body' },
   },
+  service: {
+    me: { id: 'getMe', method: 'GET', path: '/v1/me', repeat: 'always' },
+    health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },
+  },
   signing: {
     initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'keyed', input: 'body' },
     exchangeDkgShares: { id: 'exchangeDkgShares', method: 'POST', path: '/v1/dkg/shares', repeat: 'keyed', input: 'body' },
     initiateSigning: { id: 'initiateSigning', method: 'POST', path: '/v1/signing/initiate', repeat: 'keyed', input: 'body' },
     submitSignatureShare: { id: 'submitSignatureShare', method: 'POST', path: '/v1/signing/share', repeat: 'keyed', input: 'body' },
     resumeSession: { id: 'resumeSession', method: 'POST', path: '/v1/sessions/resume', repeat: 'keyed', input: 'body' },
-  },
-  service: {
-    health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },
   },
 };
