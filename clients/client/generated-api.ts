@@ -3508,6 +3508,29 @@ export interface WalletEvent extends EveryEvent {
   };
 }
 
+export interface WalletMovement {
+  /** of the wallet, from 1, without gaps */
+  readonly number: number;
+  /** `opening`: what the wallet began with; `exchange`: at a venue; `correction`: of reconciliation */
+  readonly kind: 'opening' | 'deposit' | 'transfer' | 'mint' | 'burn' | 'fee' | 'exchange' | 'correction';
+  readonly asset: string;
+  /** decimal; below zero: it left the wallet */
+  readonly amount: string;
+  /** of the asset after it, `available` and `pending` */
+  readonly balance: string;
+  readonly source_id: string | null;
+  readonly tx_id: string | null;
+  readonly counterparty: string | null;
+  /** RFC 3339, UTC */
+  readonly created_at: string;
+}
+
+export interface WalletMovementPage {
+  readonly movements: readonly WalletMovement[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface WalletPage {
   readonly wallets: readonly Wallet[];
   readonly has_more: boolean;
@@ -3606,6 +3629,8 @@ export interface WalletsApi {
   update(id: string, body: UpdateWallet, options?: CallOptions): Promise<Wallet>;
   /** Read a wallet and its balances: `GET /v1/wallets/:id`, scope `wallets:read`. */
   get(id: string, options?: CallOptions): Promise<Wallet>;
+  /** List what changed a wallet’s balances, newest first: `GET /v1/wallets/:id/movements`, scope `wallets:read`. */
+  movements(id: string, query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<WalletMovement, WalletMovementPage>;
   /** Archive a wallet, for good: `POST /v1/wallets/:id/archive`, scope `wallets:write`. */
   archive(id: string, body?: ArchiveWallet, options?: CallOptions): Promise<Wallet>;
   /** Freeze a wallet: it takes no new intents: `POST /v1/wallets/:id/freeze`, scope `wallets:write`. */
@@ -3938,6 +3963,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     list: { id: 'listWallets', method: 'GET', path: '/v1/wallets', repeat: 'always', input: 'query', list: 'wallets' },
     update: { id: 'updateWallet', method: 'PATCH', path: '/v1/wallets/:id', repeat: 'refused', input: 'body' },
     get: { id: 'getWallet', method: 'GET', path: '/v1/wallets/:id', repeat: 'always' },
+    movements: { id: 'listWalletMovements', method: 'GET', path: '/v1/wallets/:id/movements', repeat: 'always', input: 'query', list: 'movements' },
     archive: { id: 'archiveWallet', method: 'POST', path: '/v1/wallets/:id/archive', repeat: 'keyed', input: 'body' },
     freeze: { id: 'freezeWallet', method: 'POST', path: '/v1/wallets/:id/freeze', repeat: 'keyed' },
     unfreeze: { id: 'unfreezeWallet', method: 'POST', path: '/v1/wallets/:id/unfreeze', repeat: 'keyed' },

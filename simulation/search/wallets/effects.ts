@@ -52,8 +52,12 @@ export function maySucceed(operationId: string, from: string, to: string): boole
 
 const states = new Set(['frozen', 'archived', 'cancelled', 'completed', 'rejected', 'denied', 'expired', 'failed']);
 
-/** Whether a refusal that names a state names the one in which the record is. A clock may have passed before it shows. */
-export function mayRefuse(from: string, issue: string): boolean {
+/**
+ * Whether a refusal that names a state names the one in which the record is. A clock may have passed before it shows; a redemption
+ * may be refused for its wallet.
+ */
+export function mayRefuse(operationId: string, from: string, issue: string): boolean {
+  if (operationId === 'redeemToken' && (issue === 'frozen' || issue === 'archived')) return true;
   const named = issue.replace(/^(?:wallet|vault|connection)_/, '');
   return !states.has(named) || named === 'expired' || named === from;
 }

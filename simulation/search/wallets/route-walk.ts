@@ -171,7 +171,7 @@ export class RouteWalk {
     const isWrong =
       answer.status < 300
         ? before !== undefined && !maySucceed(route.operationId, from, to)
-        : (answer.status === 409 && before !== undefined && !mayRefuse(from, issue)) ||
+        : (answer.status === 409 && before !== undefined && !mayRefuse(route.operationId, from, issue)) ||
           (issue === 'insufficient_scope' && hasAllScopes);
     if (isWrong)
       found(

@@ -49,6 +49,7 @@ export async function creditReceiver(
   }
   await creditDeposit(store, {
     ...owner,
+    ...(kind === 'mint' && { kind }),
     asset,
     ...(token !== undefined && { token }),
     units: BigInt(record.units),

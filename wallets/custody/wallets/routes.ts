@@ -9,9 +9,20 @@ import type { Balances } from '../../store/contract.ts';
 import { assertAsset } from '../assets/token-assets.ts';
 import { createWallet, type WalletDeps } from './create.ts';
 import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
+import { listMovements } from './movements.ts';
 import { readWallet } from './read.ts';
 import { walletType } from './record.ts';
-import { ArchiveBody, CreateBody, PatchBody, Wallet, WalletList, WalletParams, WalletQuery } from './schemas.ts';
+import {
+  ArchiveBody,
+  CreateBody,
+  MovementList,
+  MovementQuery,
+  PatchBody,
+  Wallet,
+  WalletList,
+  WalletParams,
+  WalletQuery,
+} from './schemas.ts';
 import { walletView } from './view.ts';
 
 const tag = 'Wallets';
@@ -89,6 +100,22 @@ function readingRoutes(): readonly Route[] {
         const { record, balances } = await readWallet(context, params.id);
         return { status: 200, body: walletView(record, balances) };
       },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id/movements',
+      operationId: 'listWalletMovements',
+      clientName: 'wallets.movements',
+      tag,
+      summary: 'List what changed a wallet’s balances, newest first',
+      description:
+        'Every change of a balance has one, written in the same step; those of an asset add up to its balance. What is only reserved changes none.',
+      scope: 'wallets:read',
+      params: WalletParams,
+      query: MovementQuery,
+      responses: { 200: { schema: MovementList, description: 'a page of movements' } },
+      errors: [404],
+      handle: (context, { params, query }) => listMovements(context, params.id, query),
     }),
   ];
 }
