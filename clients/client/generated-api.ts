@@ -1668,6 +1668,21 @@ export interface Rebalance {
   };
 }
 
+export interface ReceiveAddress {
+  readonly index: number;
+  /** BIP-32, below the wallet’s key */
+  readonly path: string;
+  readonly address: string;
+  /** compressed, lowercase hex */
+  readonly public_key: string;
+  /** whether it ever received anything */
+  readonly used: boolean;
+}
+
+export interface ReceiveAddressList {
+  readonly addresses: readonly ReceiveAddress[];
+}
+
 export interface ReceiverResetFault extends EveryFault {
   readonly fault: 'receiver_reset';
   readonly for_ms?: number;
@@ -3629,6 +3644,10 @@ export interface WalletsApi {
   update(id: string, body: UpdateWallet, options?: CallOptions): Promise<Wallet>;
   /** Read a wallet and its balances: `GET /v1/wallets/:id`, scope `wallets:read`. */
   get(id: string, options?: CallOptions): Promise<Wallet>;
+  /** Give a Bitcoin wallet one more address that receives: `POST /v1/wallets/:id/addresses`, scope `wallets:write`. */
+  addAddress(id: string, options?: CallOptions): Promise<ReceiveAddress>;
+  /** List a wallet’s receive addresses, and which are used: `GET /v1/wallets/:id/addresses`, scope `wallets:read`. */
+  addresses(id: string, options?: CallOptions): Promise<ReceiveAddressList>;
   /** List what changed a wallet’s balances, newest first: `GET /v1/wallets/:id/movements`, scope `wallets:read`. */
   movements(id: string, query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<WalletMovement, WalletMovementPage>;
   /** Archive a wallet, for good: `POST /v1/wallets/:id/archive`, scope `wallets:write`. */
@@ -3963,6 +3982,8 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     list: { id: 'listWallets', method: 'GET', path: '/v1/wallets', repeat: 'always', input: 'query', list: 'wallets' },
     update: { id: 'updateWallet', method: 'PATCH', path: '/v1/wallets/:id', repeat: 'refused', input: 'body' },
     get: { id: 'getWallet', method: 'GET', path: '/v1/wallets/:id', repeat: 'always' },
+    addAddress: { id: 'addReceiveAddress', method: 'POST', path: '/v1/wallets/:id/addresses', repeat: 'keyed' },
+    addresses: { id: 'listReceiveAddresses', method: 'GET', path: '/v1/wallets/:id/addresses', repeat: 'always' },
     movements: { id: 'listWalletMovements', method: 'GET', path: '/v1/wallets/:id/movements', repeat: 'always', input: 'query', list: 'movements' },
     archive: { id: 'archiveWallet', method: 'POST', path: '/v1/wallets/:id/archive', repeat: 'keyed', input: 'body' },
     freeze: { id: 'freezeWallet', method: 'POST', path: '/v1/wallets/:id/freeze', repeat: 'keyed' },

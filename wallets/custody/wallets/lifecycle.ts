@@ -111,7 +111,7 @@ function revoking(
   };
 }
 
-function assertNotArchived({ status }: WalletRecord): void {
+export function assertNotArchived({ status }: WalletRecord): void {
   if (status !== 'archived') return;
   throw new ServiceError('conflict', 'the wallet is archived', {
     details: [{ field: 'status', issue: 'wallet_archived' }],
