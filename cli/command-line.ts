@@ -28,6 +28,8 @@ interface UpFlags extends ClusterFlags {
   readonly embedded?: boolean;
   readonly state?: string;
   readonly record?: string;
+  readonly chaos?: string;
+  readonly chaosSeed?: string;
 }
 
 interface LogsFlags {
@@ -84,11 +86,18 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     .option('--port <port>', 'port of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'port of the gRPC API (SIGNMESH_GRPC_PORT)')
     .option('--door-faults', 'run a proxy in front of the gateway that can inject API faults (SIGNMESH_DOOR_FAULTS)')
+    .option('--chaos <profile>', 'arm faults at random: calm, flaky-network, stormy, byzantine or slow-custodian')
+    .option('--chaos-seed <seed>', 'with --chaos: the same seed has the same faults; a random one by default')
     .option('--gateways <count>', 'number of gateways, on consecutive ports (SIGNMESH_GATEWAYS)')
     .option('--workers <count>', 'number of workers, which deliver webhooks (SIGNMESH_WORKERS)')
     .option('--nodes-per-process <count>', 'number of nodes in one process (SIGNMESH_NODES_PER_PROCESS)')
     .action(async (flags: UpFlags) => {
-      const { settings, environment } = readEnvironment(flags);
+      const missing = flags.embedded === true ? undefined : noRedis();
+      const embedded = flags.embedded === true || missing !== undefined;
+      const chaos = await chaosOf(flags);
+      // Embedded, the API has its faults without a proxy.
+      const doorFaults = flags.doorFaults === true || (chaos !== undefined && !embedded);
+      const { settings, environment } = readEnvironment({ ...flags, doorFaults });
       const {
         seed,
         nodes,
@@ -99,8 +108,6 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         state,
         record,
       } = flags;
-      const missing = flags.embedded === true ? undefined : noRedis();
-      const embedded = flags.embedded === true || missing !== undefined;
       if (missing !== undefined) {
         const { standInLine } = await import('./embedded/requested.ts');
         const refused = flags.embedded === false ? '--no-embedded' : flags.dataDir && !isDetached && '--data-dir';
@@ -110,7 +117,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
       if (!embedded) needEmbedded(flags);
       if (embedded && !isDetached) {
         const { upEmbedded } = await import('./embedded/embedded.ts');
-        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, detached }));
+        end(await upEmbedded({ settings, seed, nodes, json, verbose, state, record, detached, chaos }));
         return;
       }
       const { detach, up } = await import('./up/public.ts');
@@ -118,7 +125,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
         const place = { dataDir: settings.SIGNMESH_DATA_DIR, colour: isColoured(settings) };
         const args = missing === undefined ? argv.slice(2) : [...argv.slice(2), '--embedded'];
         end(await detach({ ...place, args, json }));
-      } else end(await up({ settings, environment, seed, nodes, json, verbose, detached }));
+      } else end(await up({ settings, environment, seed, nodes, json, verbose, detached, chaos }));
     });
   placeCommand(program, 'status', 'show the cluster of a data directory; exit 0 if it serves')
     .option('--json', 'one machine-readable line')
@@ -215,6 +222,15 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
 }
 
 /** Of flags that only an embedded service has. */
+async function chaosOf({ chaos, chaosSeed }: UpFlags) {
+  if (chaos === undefined) {
+    if (chaosSeed !== undefined) throw new Failure('--chaos-seed needs --chaos.', exitCodes.usage);
+    return undefined;
+  }
+  const { chaosRequest } = await import('./start/chaos.ts');
+  return chaosRequest(chaos, chaosSeed);
+}
+
 function needEmbedded(flags: UpFlags): void {
   const given = (['state', 'record'] as const).find((name) => flags[name] !== undefined);
   if (given !== undefined) throw new Failure(`--${given} needs "up --embedded".`, exitCodes.usage);

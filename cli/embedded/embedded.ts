@@ -13,6 +13,7 @@ import { firstCluster } from '../../core/redis/clusters.ts';
 import { type LiveTelemetry, openTelemetry } from '../../core/telemetry/live.ts';
 import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { packageVersion } from '../../gateway/api/version.ts';
+import { defaultSharing } from '../../proto/roster.ts';
 import { ApiServerError } from '../../simulation/embedded/api-servers.ts';
 import type { EmbeddedService } from '../../simulation/embedded/service.ts';
 import { startEmbedded } from '../../simulation/embedded/service.ts';
@@ -26,9 +27,10 @@ import { type Lock, takeLock } from '../common/lock.ts';
 import { listenFailure } from '../common/ports.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, type ReadyLineFacts, readyLine } from '../start/banner.ts';
+import type { ArmedChaos, ChaosRequest } from '../start/chaos.ts';
 import { readable } from '../start/log-record.ts';
 import { watchParent } from '../start/parent-watch.ts';
-import { type ReadyKey, readyKeys } from '../start/ready-keys.ts';
+import { askAt, type ReadyKey, readyKeys } from '../start/ready-keys.ts';
 import { announceEmbedded, lockFile, readyFile } from '../start/running.ts';
 import { duration, Screen } from '../start/screen.ts';
 import { checkSettings, sizeOf } from './requested.ts';
@@ -46,6 +48,8 @@ export interface EmbeddedUp {
   readonly record: string | undefined;
   /** It runs in the background, and has its data directory to itself. */
   readonly detached: boolean;
+  /** Faults to arm when it is ready. */
+  readonly chaos?: ChaosRequest | undefined;
 }
 
 /**
@@ -266,10 +270,23 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
       throw error instanceof ApiServerError ? listenFailure(error.listener, error.cause) : error;
     });
   const { metricsUrl } = telemetry;
-  return { service, ready: readyOf(service, sandbox, keys, { kind: 'embedded', stateFile, metricsUrl }) };
+  let chaos: ArmedChaos | undefined;
+  if (options.chaos !== undefined) {
+    const { armChaos } = await import('../start/chaos.ts');
+    const ask = askAt(`http://${service.httpAddress}`, sandbox.token);
+    const size = { nodes, threshold: threshold ?? defaultSharing(nodes).threshold };
+    chaos = await armChaos(options.chaos, { ...size, ask, dataDir: settings.SIGNMESH_DATA_DIR });
+  }
+  return { service, ready: readyOf(service, sandbox, keys, { kind: 'embedded', stateFile, metricsUrl }, chaos) };
 }
 
-function readyOf(service: EmbeddedService, sandbox: Sandbox, keys: readonly ReadyKey[], data: Ready['data']) {
+function readyOf(
+  service: EmbeddedService,
+  sandbox: Sandbox,
+  keys: readonly ReadyKey[],
+  data: Ready['data'],
+  chaos: ArmedChaos | undefined,
+) {
   const { httpAddress, grpcAddress: grpc } = service;
   const http = `http://${httpAddress}`;
   const ready: Ready = {
@@ -285,6 +302,7 @@ function readyOf(service: EmbeddedService, sandbox: Sandbox, keys: readonly Read
     gateways: [{ http, grpc }],
     bytesPerNode: undefined,
     pids: { up: process.pid },
+    chaos,
   };
   return readyLine(ready);
 }

@@ -3,6 +3,7 @@
  * signature when pasted into a shell.
  */
 import { createHash } from 'node:crypto';
+import type { ArmedChaos } from './chaos.ts';
 import type { ReadyKey } from './ready-keys.ts';
 import { duration, type Screen } from './screen.ts';
 
@@ -35,6 +36,7 @@ export interface Ready {
   readonly bytesPerNode: number | undefined;
   /** By process. */
   readonly pids: Readonly<Record<string, number>>;
+  readonly chaos: ArmedChaos | undefined;
 }
 
 /** The line for tools, and the content of `run/ready.json` while the cluster runs. */
@@ -64,11 +66,24 @@ export function bannerLines(ready: ReadyLineFacts, stop: string, { dim, bold, ye
     lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.http, ready.token));
     lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.http));
   }
+  if (ready.chaos !== undefined) lines.push(...chaosLines(ready.chaos, row));
   const isPublic = ready.keys.length > 0 && !ready.secret_seed;
   const seed = isPublic ? ' The keys above come from a public seed: anyone can compute them.' : '';
   lines.push('', yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
   lines.push(dataRow(ready, row), '');
   return lines;
+}
+
+function chaosLines(
+  { profile, seed, about, faults, file }: ArmedChaos,
+  row: (name: string, value: string) => string,
+): string[] {
+  return [
+    '',
+    row('chaos', `${profile} (--chaos-seed ${seed}): ${about}`),
+    ...faults.map(({ id, text, missing }) => row(`  ${id}`, missing === undefined ? text : `not here: ${missing}`)),
+    row('  as a scenario', file),
+  ];
 }
 
 function dataRow(
@@ -132,6 +147,7 @@ export function readyLine(ready: Ready) {
     gateways: ready.gateways,
     bytes_per_node: ready.bytesPerNode ?? null,
     pids: ready.pids,
+    ...(ready.chaos !== undefined && { chaos: ready.chaos }),
     took_ms: Math.round(ready.tookMs),
   };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as untilIdle } from 'node:timers/promises';
 import { redisHosts } from '../../core/redis/address.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
-import type { Roster } from '../../proto/roster.ts';
+import { defaultSharing, type Roster } from '../../proto/roster.ts';
 import { processIn } from '../../scenarios/faults/cluster-names.ts';
 import type { Steps } from '../cluster-files/cluster-material.ts';
 import { clustersInSteps } from '../cluster-files/clusters.ts';
@@ -17,6 +17,7 @@ import { checkPortFree, checkPortsDiffer, type Listener, listenFailure } from '.
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, readyLine } from '../start/banner.ts';
+import type { ArmedChaos, ChaosRequest } from '../start/chaos.ts';
 import { watchParent } from '../start/parent-watch.ts';
 import { Progress } from '../start/progress.ts';
 import { askAt, type ReadyKey, readyKeys } from '../start/ready-keys.ts';
@@ -43,6 +44,8 @@ export interface UpOptions {
   readonly verbose: boolean;
   /** Once ready, it outlives the process that started it (detach.ts). */
   readonly detached: boolean;
+  /** Faults to arm when it is ready. */
+  readonly chaos?: ChaosRequest | undefined;
 }
 
 /** npm forwards a Ctrl-C that the terminal has already sent us: a second one within this time is the same one. */
@@ -202,7 +205,8 @@ class Run {
     const keys = await this.#makeKeys(sandbox, first.nodes.length);
     if (this.#stopping) return;
     cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
-    this.#announce(sandbox, keys, rosters, performance.now() - beganMs);
+    const chaos = await this.#armChaos(sandbox, first);
+    this.#announce(sandbox, keys, rosters, chaos, performance.now() - beganMs);
     await cluster.broken;
   }
 
@@ -437,7 +441,26 @@ class Run {
     );
   }
 
-  #announce(sandbox: Sandbox | undefined, keys: readonly ReadyKey[], rosters: readonly Roster[], tookMs: number): void {
+  async #armChaos(sandbox: Sandbox | undefined, { nodes }: Roster): Promise<ArmedChaos | undefined> {
+    const { chaos, settings } = this.#options;
+    if (chaos === undefined) return undefined;
+    if (sandbox === undefined || !faultsOn(settings)) {
+      throw new Failure('--chaos needs a sandbox with SIGNMESH_FAULTS=on.', exitCodes.usage);
+    }
+    const { armChaos } = await import('../start/chaos.ts');
+    const { threshold } = defaultSharing(nodes.length);
+    const size = { nodes: nodes.length, threshold: settings.SIGNMESH_THRESHOLD ?? threshold };
+    const ask = askAt(this.#httpUrl, sandbox.token);
+    return armChaos(chaos, { ...size, ask, dataDir: settings.SIGNMESH_DATA_DIR });
+  }
+
+  #announce(
+    sandbox: Sandbox | undefined,
+    keys: readonly ReadyKey[],
+    rosters: readonly Roster[],
+    chaos: ArmedChaos | undefined,
+    tookMs: number,
+  ): void {
     const { settings, json, detached } = this.#options;
     const ready = readyLine({
       httpUrl: this.#httpUrl,
@@ -452,6 +475,7 @@ class Run {
       gateways: Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => this.#gatewayAddress(index)),
       bytesPerNode: this.#cluster?.bytesPerNode,
       pids: { up: process.pid, ...this.#cluster?.pids },
+      chaos,
     });
     const line = JSON.stringify(ready);
     // The command that started it detached ends when it reads that everything is ready.

@@ -10,6 +10,7 @@ import { checkNames, type OptionNames } from './option-names.ts';
 export { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 export type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 export { CeremonyFailed, type Key, type Signature, type SignOptions } from './ceremonies.ts';
+export { ChaosFailed, type ChaosOptions, type ChaosProfile, type ChaosSummary, chaos } from './chaos.ts';
 export { type InjectedFault, TestCluster } from './cluster.ts';
 export type { ClusterEvents, ClusterWebhooks, TokenOptions } from './cluster-ports.ts';
 export type { EventMatch, EventOf, EventPattern } from './event-reader.ts';

@@ -106,7 +106,7 @@ export function findIssues(schema: DescMessage, json: JsonObject): FieldIssue[] 
 
 function walkMessage(schema: DescMessage, json: JsonValue, path: string, issues: FieldIssue[]): void {
   if (json === null || typeof json !== 'object' || Array.isArray(json)) {
-    add(issues, path, 'wrong_type');
+    add(issues, path, 'wrong_type', 'takes an object');
     return;
   }
   const seen = new Set<DescField>();
@@ -114,7 +114,7 @@ function walkMessage(schema: DescMessage, json: JsonValue, path: string, issues:
     const field = schema.fields.find((known) => known.name === key || known.jsonName === key);
     if (field === undefined) continue;
     const fieldPath = path === '' ? field.name : `${path}.${field.name}`;
-    if (seen.has(field)) add(issues, fieldPath, 'given_twice');
+    if (seen.has(field)) add(issues, fieldPath, 'given_twice', 'is given once, in snake_case or in camelCase');
     seen.add(field);
     if (value === null) continue;
     if (field.fieldKind === 'message') walkMessage(field.message, value, fieldPath, issues);
@@ -131,19 +131,20 @@ function walkList(
   issues: FieldIssue[],
 ): void {
   if (!Array.isArray(value)) {
-    add(issues, path, 'wrong_type');
+    add(issues, path, 'wrong_type', 'takes a list');
     return;
   }
   value.forEach((item, index) => {
     const itemPath = `${path}[${index}]`;
-    if (item === null) add(issues, itemPath, 'wrong_type');
+    if (item === null) addFault(issues, itemPath, field, item);
     else if (field.listKind === 'message') walkMessage(field.message, item, itemPath, issues);
     else if (!isStrict(field, item) || !isReadable(schema, field, [item])) addFault(issues, itemPath, field, item);
   });
 }
 
 function walkLeaf(schema: DescMessage, field: DescField, value: JsonValue, path: string, issues: FieldIssue[]): void {
-  if (typeof value === 'string' && hasLoneSurrogate(value)) add(issues, path, 'invalid_utf8');
+  if (typeof value === 'string' && hasLoneSurrogate(value))
+    add(issues, path, 'invalid_utf8', 'takes Unicode: half of a surrogate pair stands alone in it');
   else if (!isStrict(field, value) || !isReadable(schema, field, value)) addFault(issues, path, field, value);
 }
 
@@ -194,9 +195,28 @@ function hasLoneSurrogate(text: string): boolean {
 
 function addFault(issues: FieldIssue[], path: string, field: DescField, value: JsonValue): void {
   const issue = issueOf(field, value);
-  add(issues, path, issue, issue === 'invalid_base64' ? base64Fault(String(value)) : undefined);
+  add(issues, path, issue, issue === 'invalid_base64' ? base64Fault(String(value)) : `takes ${describeField(field)}`);
 }
 
-function add(issues: FieldIssue[], field: string, issue: string, message?: string): void {
-  if (issues.length < issuesMax) issues.push({ field, issue, ...(message !== undefined && { message }) });
+function describeField({ enum: desc, scalar, message }: DescField): string {
+  if (desc !== undefined) return `one of ${desc.values.map(({ name }) => name).join(', ')}`;
+  if (message !== undefined) return 'an object';
+  switch (scalar) {
+    case ScalarType.STRING:
+      return 'a string';
+    case ScalarType.BYTES:
+      return 'a string of base64';
+    case ScalarType.BOOL:
+      return 'true or false';
+    case ScalarType.INT32:
+      return 'a whole number from -2147483648 to 2147483647';
+    case ScalarType.UINT32:
+      return 'a whole number from 0 to 4294967295';
+    default:
+      return 'a whole number of 64 bits, as a string';
+  }
+}
+
+function add(issues: FieldIssue[], field: string, issue: string, message: string): void {
+  if (issues.length < issuesMax) issues.push({ field, issue, message });
 }

@@ -64,10 +64,9 @@ function replyOf(method: SigningMethod, { entry }: ServedCall, response: CallRes
 }
 
 function undecodable({ name }: DescMessage, issues: readonly FieldIssue[]): ServiceError {
-  const told = issues.find(({ message }) => message !== undefined);
-  const why = told === undefined ? '' : `: ${told.field} ${told.message}`;
-  const details = issues.map(({ field, issue }) => ({ field, issue }));
-  return new ServiceError('invalidRequest', `the body does not decode as ${name}${why}`, { details });
+  const [first] = issues;
+  const why = first?.message === undefined ? '' : `: ${first.field} ${first.message}`;
+  return new ServiceError('invalidRequest', `the body does not decode as ${name}${why}`, { details: issues });
 }
 
 /** Rejects with ServiceError when there is no place for the call, or its client has gone. */

@@ -176,6 +176,8 @@ class Engine implements FaultEngine {
       if (phase !== 'holding' || !isApiServerFault(fault) || !touchesRequest(fault, request)) continue;
       const isDecided = triggered.some((each) => each.fault.fault !== 'answer_slow');
       if (isDecided && fault.fault !== 'answer_slow') continue;
+      armed.seen += 1;
+      if (fault.at?.point === undefined && armed.seen < armed.nth) continue;
       if (this.#triggersOnUse(armed, 'gateway', nowMs)) triggered.push({ id, fault });
     }
     return apiServerVerdict(triggered);

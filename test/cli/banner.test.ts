@@ -31,3 +31,18 @@ test('keys of the public seed are shown with a warning, those of a secret one wi
   expect(banner({ keys: [key] })).toContain('The keys above come from a public seed');
   expect(banner({ keys: [key], secret_seed: true })).not.toContain('seed');
 });
+
+test('chaos is shown with its seed, each fault, and what is not here', () => {
+  const faults = [
+    { id: 'chaos-1', text: 'Redis is unreachable for 100 ms' },
+    { id: 'chaos-2', text: 'x', missing: 'it is simulated only' },
+  ];
+  const shown = banner({
+    chaos: { profile: 'stormy', seed: '7', about: 'processes crash', faults, file: '/data/c.yaml' },
+  });
+  expect(shown).toMatch(
+    /chaos +stormy \(--chaos-seed 7\): processes crash\n +chaos-1 +Redis is unreachable for 100 ms\n/,
+  );
+  expect(shown).toMatch(/chaos-2 +not here: it is simulated only\n +as a scenario +\/data\/c\.yaml/);
+  expect(banner({})).not.toContain('chaos');
+});

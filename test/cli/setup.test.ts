@@ -79,7 +79,7 @@ class Fixture {
   }
 
   makeTools(): void {
-    for (const tool of ['mkdir', 'rm', 'cp', 'cat']) {
+    for (const tool of ['mkdir', 'rm', 'cp', 'cat', 'true']) {
       this.write(`shell/${tool}`, `#!/bin/sh\nPATH=/usr/bin:/bin exec ${tool} "$@"\n`);
       chmodSync(this.path(`shell/${tool}`), 0o755);
     }

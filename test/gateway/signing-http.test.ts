@@ -201,10 +201,10 @@ describe('the HTTP door of the signing API', () => {
       expect(answer.statusCode).toBe(400);
       expect(answer.json().error).toEqual({
         code: 'invalid_request',
-        message: 'the body does not decode as InitiateSigningRequest',
+        message: 'the body does not decode as InitiateSigningRequest: wallet_id takes a string',
         details: [
-          { field: 'wallet_id', issue: 'wrong_type' },
-          { field: 'context.client.client_name', issue: 'wrong_type' },
+          { field: 'wallet_id', issue: 'wrong_type', message: 'takes a string' },
+          { field: 'context.client.client_name', issue: 'wrong_type', message: 'takes a string' },
         ],
         request_id: answer.headers['x-request-id'],
       });
@@ -221,7 +221,7 @@ describe('the HTTP door of the signing API', () => {
         const answer = await post(url, body);
         expect(answer.statusCode).toBe(400);
         const { code, details } = answer.json().error;
-        expect([code, details]).toEqual(['invalid_request', [{ field, issue: 'invalid_base64' }]]);
+        expect([code, details]).toMatchObject(['invalid_request', [{ field, issue: 'invalid_base64' }]]);
       }
       const { message } = (await post('/v1/signing/initiate', { message_hash: 'aGVsbG8=\n' })).json().error;
       expect(message).toMatch(/message_hash has a line end.*base64 -w0.*printf/);
@@ -239,7 +239,7 @@ describe('the HTTP door of the signing API', () => {
 
     it('refuses half of a surrogate pair', async () => {
       const answer = await post('/v1/signing/share', '{"signing_session_id":"\\uD800"}');
-      expect(answer.json().error.details).toEqual([{ field: 'signing_session_id', issue: 'invalid_utf8' }]);
+      expect(answer.json().error.details).toMatchObject([{ field: 'signing_session_id', issue: 'invalid_utf8' }]);
     });
 
     it('refuses a compressed body with 415, and takes one that says it is not', async () => {

@@ -3,12 +3,13 @@
  * Test workers choose them side by side, and a server listens seconds after its port was chosen, so a file claims each one.
  */
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { errorCode } from '../../cli/common/failure.ts';
 import { freePort as unclaimedPort } from '../../cli/common/ports.ts';
 
-const folder = join(tmpdir(), 'signmesh-test-ports');
+/** Of this user: another's files cannot be changed. */
+const folder = join(tmpdir(), `signmesh-test-ports-${userInfo().uid}`);
 /** No run of the tests takes longer: a claim that is older belongs to an ended one. */
 const claimMsMax = 30 * 60_000;
 

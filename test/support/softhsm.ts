@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
 const modules = [
@@ -36,7 +36,8 @@ function installed(): string | undefined {
   return tool ? modules.find(existsSync) : undefined;
 }
 
-const lock = join(tmpdir(), 'signmesh-softhsm.lock');
+/** Of this user: another's stale lock cannot be removed. */
+const lock = join(tmpdir(), `signmesh-softhsm-${userInfo().uid}.lock`);
 /** Longer than the longest of what is done under the lock: its owner has died. */
 const lockedMsMax = 600_000;
 const lockLookMs = 200;

@@ -132,7 +132,9 @@ function checkTrigger(fault: Fault, options: FaultEngineOptions): void {
   }
   if (at.port !== undefined) return;
   if (point === undefined) {
-    for (const field of ['phase', 'of', 'nth'] as const) {
+    // Of a fault of an API server it counts requests.
+    const ofFrames = isApiServerKind(fault.fault) ? (['phase', 'of'] as const) : (['phase', 'of', 'nth'] as const);
+    for (const field of ofFrames) {
       if (at[field] !== undefined) throw new FaultError(`at.${field}`, 'selects a frame of a point: give at.point too');
     }
     if (at.session !== undefined && nature !== 'frames') {

@@ -50,7 +50,11 @@ export const Trigger = Closed(
     of: Type.Optional(Process),
     session: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'frames of this session alone' })),
     nth: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100_000, description: 'the nth such frame or call; 1 by default' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000,
+        description: 'the nth such frame or call, or request of a fault of the door; 1 by default',
+      }),
     ),
   },
   { description: 'when it begins. `of`: frames to or from this process, or its calls; by default the target' },

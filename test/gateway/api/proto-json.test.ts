@@ -113,9 +113,9 @@ const wrongValues: Record<string, readonly (readonly [unknown, string])[]> = {
   ],
 };
 
-/** Base64 alone has words beside its issue. */
+/** Each says what the field takes. */
 function fault(field: string, issue: string) {
-  return issue === 'invalid_base64' ? { field, issue, message: expect.any(String) } : { field, issue };
+  return { field, issue, message: expect.stringMatching(/^(takes|has|is given) ./) };
 }
 
 function kindOf(field: DescField): string {
@@ -148,8 +148,8 @@ describe('ProtoJSON in', () => {
     const commitments = ['AQ==', '!', null, 7];
     expect(decodeProtoJson(DkgShareExchangeRequestSchema, { commitments }).issues).toEqual([
       fault('commitments[1]', 'invalid_base64'),
-      { field: 'commitments[2]', issue: 'wrong_type' },
-      { field: 'commitments[3]', issue: 'wrong_type' },
+      fault('commitments[2]', 'wrong_type'),
+      fault('commitments[3]', 'wrong_type'),
     ]);
   });
 
@@ -169,11 +169,24 @@ describe('ProtoJSON in', () => {
   it('names every fault of a body at once', () => {
     const body = { wallet_id: 1, approval_mode: 'MAYBE', context: { client: { client_name: [] } }, message_hash: '?' };
     expect(decodeProtoJson(InitiateSigningRequestSchema, body).issues).toEqual([
-      { field: 'wallet_id', issue: 'wrong_type' },
-      { field: 'approval_mode', issue: 'unknown_enum_value' },
-      { field: 'context.client.client_name', issue: 'wrong_type' },
+      fault('wallet_id', 'wrong_type'),
+      fault('approval_mode', 'unknown_enum_value'),
+      fault('context.client.client_name', 'wrong_type'),
       fault('message_hash', 'invalid_base64'),
     ]);
+  });
+
+  it('says what each field takes', () => {
+    const body = { wallet_id: 1, approval_mode: 'MAYBE', context: [], message_hash: 7 };
+    expect(decodeProtoJson(InitiateSigningRequestSchema, body).issues?.map(({ message }) => message)).toEqual([
+      'takes a string',
+      'takes one of APPROVAL_MODE_UNSPECIFIED, DIRECT_ALLOWED, HUMAN_REQUIRED',
+      'takes an object',
+      'takes a string of base64',
+    ]);
+    expect(decodeProtoJson(SignatureShareRequestSchema, { node_id: 2 ** 32 }).issues?.[0]?.message).toBe(
+      'takes a whole number from -2147483648 to 2147483647',
+    );
   });
 
   it('tells a line end in base64, and the remedy', () => {
@@ -185,7 +198,7 @@ describe('ProtoJSON in', () => {
 
   it('refuses a field given in both spellings', () => {
     expect(decodeProtoJson(InitiateSigningRequestSchema, { wallet_id: 'a', walletId: 'b' }).issues).toEqual([
-      { field: 'wallet_id', issue: 'given_twice' },
+      fault('wallet_id', 'given_twice'),
     ]);
   });
 
@@ -213,7 +226,7 @@ describe('ProtoJSON in', () => {
 
   it('refuses half of a surrogate pair', () => {
     expect(decodeProtoJson(SignatureShareRequestSchema, { signing_session_id: '\ud800' }, true).issues).toEqual([
-      { field: 'signing_session_id', issue: 'invalid_utf8' },
+      fault('signing_session_id', 'invalid_utf8'),
     ]);
     expect(decodeProtoJson(SignatureShareRequestSchema, { signing_session_id: '😀' }, true).message).toBeDefined();
   });

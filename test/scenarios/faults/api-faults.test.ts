@@ -47,6 +47,18 @@ describe('a fault of the door', () => {
     expect(engine.list(3)).toMatchObject([{ id, state: 'over', triggerCount: 2 }]);
   });
 
+  test('begins at its nth request: that one alone, or from it on', () => {
+    const fates = (fault: object) => {
+      const engine = engineOf();
+      engine.arm({ fault: 'answer_lost', route: '/a', ...fault } as Fault, 0);
+      const paths = ['/a', '/b', '/a', '/a', '/a'];
+      return paths.map((path, index) => engine.request(http('GET', path), index).fate === 'lost');
+    };
+    expect(fates({ at: { nth: 2 } })).toEqual([false, false, true, false, false]);
+    expect(fates({ at: { nth: 2 }, count: 2 })).toEqual([false, false, true, true, false]);
+    expect(fates({ at: { nth: 3 }, for_ms: 100 })).toEqual([false, false, false, true, true]);
+  });
+
   test('holds for its time, from its step on', () => {
     const engine = engineOf();
     engine.arm({ fault: 'answer_cut', at: { step: 'pay' }, for_ms: 100 }, 0);
