@@ -92,7 +92,7 @@ export async function disagreement(
 }
 
 /** "Those of an asset add up to its balance", each with the balance after it, numbered without gaps. Newest first. */
-function checkSums({ id }: BookedWallet, movements: readonly ShownMovement[]): void {
+export function checkSums({ id }: BookedWallet, movements: readonly ShownMovement[]): void {
   const sums = new Map<string, bigint>();
   for (const [at, { number, asset, amount, balance }] of movements.toReversed().entries()) {
     const sum = (sums.get(asset) ?? 0n) + signed(amount);
@@ -103,7 +103,7 @@ function checkSums({ id }: BookedWallet, movements: readonly ShownMovement[]): v
 }
 
 /** What the chain moved in each transaction, against the movements that name it. */
-function otherMovement(
+export function otherMovement(
   { id, assets }: BookedWallet,
   theirs: readonly Movement[],
   ours: readonly ShownMovement[],
