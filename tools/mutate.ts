@@ -99,11 +99,11 @@ function below(room: string, mutants: readonly Mutant[]): Mutant[] {
 }
 
 async function resultsOf(root: string, mutants: readonly Mutant[], options: Options) {
-  const { system, alone } = filesByTier(root);
+  const { system } = filesByTier(root);
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-mutants-'));
   const tests = {
     include: options.tests.length > 0 ? options.tests : ['test/**/*.test.ts'],
-    exclude: [...options.not, ...system, ...alone],
+    exclude: [...options.not, ...system],
     msMax: 1000 * Number(options.seconds),
     blockedMsMax: 1000 * Number(options['seconds-blocked']),
   };

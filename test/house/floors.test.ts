@@ -2,10 +2,10 @@
  * The proof that the check of floors and circles (tools/check/house.ts) can fail: a bad import is planted for each rule in
  * a small copy of the house. `npm test` and `npm run test:fast` run the check itself.
  */
-import { copyFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type House, houseFaults, readHouse, tooFew } from '../../tools/check/house.ts';
+import { describe, expect, test } from 'vitest';
+import { houseFaults, readHouse } from '../../tools/check/house.ts';
 import { folderOf, rooms, typeScriptIn } from '../../tools/check/rooms.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
@@ -18,9 +18,6 @@ function mayImport(from: string, to: string): boolean {
 
 /** A house with one module in every folder of rooms.json, and the modules given. */
 function house(modules: Readonly<Record<string, string>>, folder = temporaryFolder()): string {
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  for (const file of ['.dependency-cruiser.mjs', 'rooms.json']) copyFileSync(join(root, file), join(folder, file));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const all = {
     ...Object.fromEntries(folders.map((name) => [`${name}/room.ts`, `export const x = '${name}';\n`])),
     ...modules,
@@ -36,7 +33,7 @@ const importing = (path: string) => `import { x } from '${path}';\nexport const 
 const typesOf = (path: string) => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
 
 describe('imports between folders', () => {
-  test('every planted import that breaks a floor is found, type imports too, and no allowed one', async () => {
+  test('every planted import that breaks a floor is found, type imports too, and no allowed one', () => {
     const modules: Record<string, string> = {};
     const expected: string[] = [];
     for (const from of folders) {
@@ -55,12 +52,24 @@ describe('imports between folders', () => {
         }
       }
     }
-    const read = await readHouse(house(modules));
-    expect(read.violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(expected.sort());
-    expect([tooFew(read), tooFew({ ...read, modules: 0 })]).toEqual([
-      undefined,
-      'dependency-cruiser read 0 modules, fewer than 100',
-    ]);
+    const { violations } = readHouse(house(modules));
+    expect(violations.map(({ rule, from }) => `${rule} ${from}`).sort()).toEqual(expected.sort());
+  });
+
+  test.each([
+    `export { x } from '../coordinator/room.ts';`,
+    `export * from '../coordinator/room.ts';`,
+    `export type { x } from '../coordinator/room.ts';`,
+    `import '../coordinator/room.ts';`,
+    `import * as all from '../coordinator/room.ts';`,
+    `import none, {\n  // Node's "own"; x.\n  x,\n  type x as y,\n} from '../coordinator/room.ts';`,
+    `export const load = () =>\n  import('../coordinator/room.ts');`,
+    `export const load = () => import(\n  '../coordinator/room.ts'\n);`,
+    `export type X = typeof import('../coordinator/room.ts').x;`,
+  ])('are found however they are written: %s', (text) => {
+    const { violations } = readHouse(house({ 'nodes/bad.ts': `/** A module. */\nconst one = 'a';\n${text}\n` }));
+    const found = { rule: 'imports of nodes', from: 'nodes/bad.ts', to: 'coordinator/room.ts' };
+    expect(violations).toEqual([found]);
   });
 
   test('the product imports neither tests nor tools; nodes and coordinator not each other; no product code the simulation', () => {
@@ -162,32 +171,29 @@ describe('in a house with a fault of every other kind', () => {
   };
 
   const folder = keptFolder();
-  let read: House;
-  beforeAll(async () => {
-    read = await readHouse(
-      house(
-        {
-          ...trespasses,
-          ...noTrespasses,
-          ...Object.fromEntries(insides.map((path) => [path, 'export const x = 1;\n'])),
-          ...rings,
-          ...models,
-          'nodes/dynamic.ts': `export const load = () => import('../coordinator/room.ts');\n`,
-          'core/crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
-          'core/crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
-        },
-        folder,
-      ),
-    );
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const read = readHouse(
+    house(
+      {
+        ...trespasses,
+        ...noTrespasses,
+        ...Object.fromEntries(insides.map((path) => [path, 'export const x = 1;\n'])),
+        ...rings,
+        ...models,
+        'nodes/dynamic.ts': `export const load = () => import('../coordinator/room.ts');\n`,
+        'core/crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
+        'core/crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
+      },
+      folder,
+    ),
+  );
+  rmSync(folder, { recursive: true });
 
   test('dynamic imports, circles, and imports of the model of cryptography outside simulations are found', () => {
     const choosing = [...outside.map((folder) => `${folder}/bad-model.ts`), 'cli/up/bad-model.ts'];
     const breakFloors = outside.filter((folder) => folder !== 'core/crypto' && !mayImport(folder, 'core/crypto'));
-    expect(read.violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(
+    expect(read.circles).toEqual([['core/crypto/a.ts', 'core/crypto/b.ts']]);
+    expect(read.violations.map(({ rule, from }) => `${rule.replace(/ \(.*/, '')} ${from}`).sort()).toEqual(
       [
-        'no-circles core/crypto/a.ts',
         ...breakFloors.map((folder) => `imports of ${folder} ${folder}/bad-model.ts`),
         'imports of nodes nodes/dynamic.ts',
         ...choosing.map((path) => `reserved: core/crypto/model ${path}`),

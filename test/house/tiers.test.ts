@@ -1,4 +1,6 @@
 /** A test's tier follows from what it uses: planted files of each tier, and those of this repository. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesByTier, tierOf } from '../../tools/tiers.ts';
 import { root } from '../cli/support/up-process.ts';
@@ -18,7 +20,7 @@ const planted: Readonly<Record<string, string>> = {
   'test/page.test.ts': `import { type Page, chromium } from 'playwright-core';\n`,
   'test/cluster.test.ts': `import './support/redis.ts';\nimport { startCluster } from './support/cluster.ts';\n`,
   'test/support/cluster.ts': `export { UpProcess } from '../../clients/testing/up-process.ts';\n`,
-  'test/mocks.test.ts': `vi.mock('../core/crypto/bytes.ts', () => ({}));\n`,
+  'test/replaces.test.ts': `import { replacedModules } from './support/replaced-modules.ts';\n`,
   'test/support/redis.ts': `import { spawn } from 'node:child_process';\n`,
 };
 
@@ -34,14 +36,14 @@ test.each([
   ['test/spawns.test.ts', 'system'],
   ['test/page.test.ts', 'system'],
   ['test/cluster.test.ts', 'system'],
-  ['test/mocks.test.ts', 'alone'],
+  ['test/replaces.test.ts', 'worlds'],
 ])('%s is of the tier %s', (file, tier) => {
   expect(tierOf(file, (path) => planted[path] ?? '')).toBe(tier);
 });
 
 test('every test file of this repository is of one tier', () => {
-  const { fast, worlds, redis, system, alone } = filesByTier(root);
-  const all = [...fast, ...worlds, ...redis, ...system, ...alone];
+  const { fast, worlds, redis, system } = filesByTier(root);
+  const all = [...fast, ...worlds, ...redis, ...system];
   expect(new Set(all).size).toBe(all.length);
   expect(fast).toContain('test/house/tiers.test.ts');
   for (const path of ['simulation/service/scenarios', 'simulation/service/search', 'coordinator/signing'])
@@ -49,4 +51,7 @@ test('every test file of this repository is of one tier', () => {
   expect(redis).toContain('test/coordinator/session-store.test.ts');
   expect(system).toContain('test/survival/chaos.test.ts');
   expect(all).toEqual(expect.arrayContaining([...longFiles]));
+  // Without an effect on modules that Node.js loads: test/support/replaced-modules.ts.
+  const mocking = all.filter((path) => /^vi\.(do)?mock\(/im.test(readFileSync(join(root, path), 'utf8')));
+  expect(mocking).toEqual([]);
 });

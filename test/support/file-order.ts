@@ -4,7 +4,7 @@
  */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import type { Tier } from '../../tools/tiers.ts';
+import { type Tier, tierNames } from '../../tools/tiers.ts';
 
 /**
  * Files of more than three to five seconds, the longest of a tier first. A file that is missing here only starts late. Files
@@ -113,16 +113,14 @@ export const longFiles: readonly string[] = [
   'test/integration/vaults.test.ts',
 ];
 const ranks = new Map(longFiles.map((file, rank) => [file, rank]));
-/** Files of `alone` first: each ends the worker before it, which would have served further files. */
-const order: readonly Tier[] = ['alone', 'fast', 'worlds', 'redis', 'system'];
 
 /** `files`: those of each tier, below the root. */
 export function longestFirst(files: Readonly<Record<Tier, readonly string[]>>): typeof BaseSequencer {
-  const tiers = new Map(order.flatMap((tier, index) => files[tier].map((file) => [file, index] as const)));
+  const tiers = new Map(tierNames.flatMap((tier, index) => files[tier].map((file) => [file, index] as const)));
   return class extends BaseSequencer {
     override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
       const path = ({ moduleId }: TestSpecification) => relative(this.ctx.config.root, moduleId);
-      const tier = (one: TestSpecification) => tiers.get(path(one)) ?? order.length;
+      const tier = (one: TestSpecification) => tiers.get(path(one)) ?? tierNames.length;
       const rank = (one: TestSpecification) => ranks.get(path(one)) ?? longFiles.length;
       return [...specifications].sort(
         (one, other) => tier(one) - tier(other) || rank(one) - rank(other) || (one.moduleId < other.moduleId ? -1 : 1),

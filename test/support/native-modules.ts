@@ -3,8 +3,8 @@
  * module into `.setup/tests`, and a plugin names them to vitest. Vitest's own loader asks its main process for each module of
  * each worker, and calls between modules go through its wrappers: that took a fifth of the CPU time of tests.
  *
- * Two kinds of files need vitest's loader: those that replace modules (`vi.mock`; the tier `alone` has no such plugin), and
- * set-up files, which run again for each test file of a worker.
+ * Only set-up files need vitest's loader: they run again for each test file of a worker. So no test can replace a module with
+ * `vi.mock` (replaced-modules.ts does it).
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,13 +14,15 @@ import { type Plugin as BuildPlugin, build, version } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
 /** Below the root, so that packages are found from there. */
-const folder = '.setup/tests';
+export const modulesFolder = '.setup/tests';
+/** Of one build. esbuild's work for an entry point grows with the others: all at once took three times the CPU time. */
+const batchSize = 50;
 /** Folders without sources of ours. */
 const foreign = /^(node_modules|dist)$|^\./;
 
 /** Writes what has changed since the last time. Throws where a file is no TypeScript. */
 export async function writeModules(root: string): Promise<void> {
-  const out = join(root, folder);
+  const out = join(root, modulesFolder);
   const stamp = join(out, 'stamp.json');
   const sources = sourcesOf(root);
   const maker = digest(`${version} ${readFileSync(fileURLToPath(import.meta.url), 'utf8')}`);
@@ -30,9 +32,18 @@ export async function writeModules(root: string): Promise<void> {
   const gone = [...before.keys()].filter((path) => !now.has(path));
   if (changed.length + gone.length === 0) return;
   for (const path of gone) rmSync(moduleFile(root, join(root, path)), { force: true });
-  const { outputFiles } = await build({
+  for (let first = 0; first < changed.length; first += batchSize) {
+    const { outputFiles } = await modulesOf(root, changed.slice(first, first + batchSize));
+    for (const { path, contents } of outputFiles) replaceFile(path, contents);
+  }
+  replaceFile(stamp, JSON.stringify(Object.fromEntries(now)));
+}
+
+function modulesOf(root: string, sources: string[]) {
+  const out = join(root, modulesFolder);
+  return build({
     absWorkingDir: root,
-    entryPoints: changed,
+    entryPoints: sources,
     outdir: out,
     outbase: root,
     bundle: true,
@@ -43,14 +54,12 @@ export async function writeModules(root: string): Promise<void> {
     target: 'node20.19',
     sourcemap: 'linked',
     sourcesContent: false,
-    // A module finds files by the place of its source.
+    // A module finds files by the place of its source, from a copy too (replaced-modules.ts).
     define: { 'import.meta.url': '__source' },
-    banner: { js: `const __source=import.meta.url.replace('/${folder}/','/').replace(/js$/,'ts');` },
+    banner: { js: `const __source=import.meta.url.replace(/\\/[.]setup\\/[^/]+\\//,'/').replace(/js$/,'ts');` },
     plugins: [apart],
     logLevel: 'warning',
   });
-  for (const { path, contents } of outputFiles) replaceFile(path, contents);
-  replaceFile(stamp, JSON.stringify(Object.fromEntries(now)));
 }
 
 /** Each module in a file of its own, which imports the files of others. */
@@ -80,7 +89,7 @@ export function nativeModules(root: string, setupFiles: readonly string[]): Plug
 }
 
 function moduleFile(root: string, source: string): string {
-  return join(root, folder, relative(root, source).replace(/ts$/, 'js'));
+  return join(root, modulesFolder, relative(root, source).replace(/ts$/, 'js'));
 }
 
 /** The TypeScript files of the repository, below the root. */

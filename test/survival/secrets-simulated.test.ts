@@ -4,11 +4,11 @@
  * coordinator: that is the mock) and their inverse, and nothing else that is secret.
  */
 import { toJson } from '@bufbuild/protobuf';
-import { expect, test, vi } from 'vitest';
-import type * as FrostModule from '../../core/crypto/frost/frost.ts';
+import { expect, test } from 'vitest';
+import type * as Frost from '../../core/crypto/frost/frost.ts';
 import { groupOf } from '../../core/crypto/group.ts';
-import type * as MockEcdsaModule from '../../core/crypto/mock-ecdsa.ts';
-import type * as PolynomialModule from '../../core/crypto/polynomial.ts';
+import type * as MockEcdsa from '../../core/crypto/mock-ecdsa.ts';
+import type * as Polynomial from '../../core/crypto/polynomial.ts';
 import {
   DkgShareExchangeResponseSchema,
   InitiateSigningResponseSchema,
@@ -16,53 +16,59 @@ import {
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { encodeFrame } from '../../proto/wire.ts';
-import { SimCluster } from '../../simulation/cluster/cluster.ts';
+import type * as Cluster from '../../simulation/cluster/cluster.ts';
+import { replacedModules } from '../support/replaced-modules.ts';
 import { Needles } from './support/needles.ts';
 import { addSecretsOf } from './support/node-secrets.ts';
 
 type Curve = 'secp256k1' | 'ed25519';
 
-const caught = vi.hoisted(() => ({
+const caught = {
   mockNonces: [] as bigint[],
   frostNonces: [] as bigint[],
   polynomials: [] as { curve: Curve; coefficients: readonly bigint[] }[],
-}));
+};
 
-vi.mock('../../core/crypto/frost/frost.ts', async (original) => {
-  const real = await original<typeof FrostModule>();
-  const dealFrostNonce: typeof real.dealFrostNonce = (input) => {
-    const dealt = real.dealFrostNonce(input);
-    caught.frostNonces.push(dealt.nonces.hiding, dealt.nonces.binding);
-    return dealt;
-  };
-  return { ...real, dealFrostNonce };
+const load = replacedModules({
+  'core/crypto/frost/frost.ts': {
+    dealFrostNonce:
+      (real: typeof Frost.dealFrostNonce): typeof real =>
+      (input) => {
+        const dealt = real(input);
+        caught.frostNonces.push(dealt.nonces.hiding, dealt.nonces.binding);
+        return dealt;
+      },
+  },
+  'core/crypto/mock-ecdsa.ts': {
+    dealMockNonce:
+      (real: typeof MockEcdsa.dealMockNonce): typeof real =>
+      (random) => {
+        const nonce = real(random);
+        caught.mockNonces.push(nonce);
+        return nonce;
+      },
+    combineMockNonces:
+      (real: typeof MockEcdsa.combineMockNonces): typeof real =>
+      (contributions) => {
+        const combined = real(contributions);
+        caught.mockNonces.push(
+          combined.kInverse,
+          contributions.reduce((sum, part) => sum + part) % groupOf('secp256k1').order,
+        );
+        return combined;
+      },
+  },
+  'core/crypto/polynomial.ts': {
+    randomPolynomial:
+      (real: typeof Polynomial.randomPolynomial): typeof real =>
+      (curve, threshold, random) => {
+        const coefficients = real(curve, threshold, random);
+        caught.polynomials.push({ curve, coefficients });
+        return coefficients;
+      },
+  },
 });
-vi.mock('../../core/crypto/mock-ecdsa.ts', async (original) => {
-  const real = await original<typeof MockEcdsaModule>();
-  const dealMockNonce: typeof real.dealMockNonce = (random) => {
-    const nonce = real.dealMockNonce(random);
-    caught.mockNonces.push(nonce);
-    return nonce;
-  };
-  const combineMockNonces: typeof real.combineMockNonces = (contributions) => {
-    const combined = real.combineMockNonces(contributions);
-    caught.mockNonces.push(
-      combined.kInverse,
-      contributions.reduce((sum, part) => sum + part) % groupOf('secp256k1').order,
-    );
-    return combined;
-  };
-  return { ...real, dealMockNonce, combineMockNonces };
-});
-vi.mock('../../core/crypto/polynomial.ts', async (original) => {
-  const real = await original<typeof PolynomialModule>();
-  const randomPolynomial: typeof real.randomPolynomial = (curve, threshold, random) => {
-    const coefficients = real.randomPolynomial(curve, threshold, random);
-    caught.polynomials.push({ curve, coefficients });
-    return coefficients;
-  };
-  return { ...real, randomPolynomial };
-});
+const { SimCluster } = (await load('simulation/cluster/cluster.ts')) as typeof Cluster;
 
 test('no nonce, share or seed is in an event or an answer, and none in a frame but the mock’s own', () => {
   const frames: Uint8Array[] = [];

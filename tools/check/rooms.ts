@@ -1,6 +1,5 @@
 /**
- * rooms.json: the folders of the house, from the lowest floor to the highest, with the rules that hold in each. The import rules
- * (.dependency-cruiser.mjs), purity.ts, ports.ts, public-files.ts, compositions.ts and the table in ARCHITECTURE.md are made
+ * rooms.json: the folders of the house, from the lowest floor to the highest, with the rules that hold in each. house.ts, purity.ts, ports.ts, public-files.ts, compositions.ts and the table in ARCHITECTURE.md are made
  * from it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -87,14 +86,22 @@ export function filesUnder(rule: Rule, root: string): string[] {
   return typeScriptIn(root, topFolders(root)).filter((file) => isUnder(rule, file));
 }
 
+/** The modules below `root`, in TypeScript or not, sorted. */
+export function modulesUnder(root: string): string[] {
+  return filesIn(root, topFolders(root)).filter((file) => /[.]m?[jt]s$/.test(file));
+}
+
 /** The TypeScript files in these folders, sorted. */
 export function typeScriptIn(root: string, folders: readonly string[]): string[] {
+  return filesIn(root, folders).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'));
+}
+
+function filesIn(root: string, folders: readonly string[]): string[] {
   return folders
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
     )
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
     .sort();
 }
 

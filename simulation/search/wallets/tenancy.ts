@@ -292,10 +292,12 @@ export class Tenancy {
     this.secrets.push(token);
     return world.client(token, {
       triesMax: 300,
-      sent: (method, target) => this.#allowances.sent(classOf(method, target), world.nowMs),
-      heard: (method, target, answer) => {
-        answers.heard(tenant, target, answer);
-        if (this.isCalm) this.#allowances.heard(target, classOf(method, target), answer, world.nowMs);
+      sent: (method, target) => {
+        const counted = this.#allowances.sent(target, classOf(method, target), world.nowMs);
+        return (answer) => {
+          answers.heard(tenant, target, answer);
+          if (this.isCalm) counted(answer, world.nowMs);
+        };
       },
     });
   }

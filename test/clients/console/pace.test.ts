@@ -8,7 +8,7 @@ import { firstOf } from '../../../clients/console/browser/ui.ts';
 import { until } from '../../support/until.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
-/** A page whose clock goes on while it draws. */
+/** A page whose clock advances while it draws. */
 function pageOf(timers: VirtualTimers) {
   let busyMs = 0;
   return {
@@ -28,7 +28,7 @@ function pageOf(timers: VirtualTimers) {
 }
 
 test.each([
-  // While the clock of the timers goes on for 6 s.
+  // While the clock of the timers advances by 6 s.
   { takesMs: 2, drawn: [50, 61] },
   { takesMs: 100, drawn: [25, 31] },
   { takesMs: 1_000, drawn: [13, 16] },

@@ -3,17 +3,18 @@
  * a write leaves the state that it was given as it was, so that a refused write takes nothing along; and a session whose
  * write is refused answers every call that waits.
  */
-import { describe, expect, test, vi } from 'vitest';
-import type { SessionConfig } from '../../../coordinator/contract/config.ts';
+import { describe, expect, test } from 'vitest';
+import type * as Coordinator from '../../../coordinator/behaviours.ts';
 import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../../coordinator/contract/messages.ts';
 import type { Behaviour, Context, Input, Step } from '../../../core/actors/contract.ts';
 import { refusedInput } from '../../../core/actors/kernel/step.ts';
-import type { NodeIdentity } from '../../../nodes/behaviours.ts';
+import type * as Nodes from '../../../nodes/behaviours.ts';
 import type { SignerState } from '../../../nodes/signer/signer-state.ts';
-import { SimCluster } from '../../../simulation/cluster/cluster.ts';
+import type * as Cluster from '../../../simulation/cluster/cluster.ts';
 import { type Profile, profiles } from '../../../simulation/search/profiles.ts';
-import { runSeed } from '../../../simulation/search/signing/workload.ts';
+import type * as Workload from '../../../simulation/search/signing/workload.ts';
 import { begin, tenant } from '../../coordinator/support/world.ts';
+import { replacedModules } from '../../support/replaced-modules.ts';
 import { runs } from '../../support/thorough.ts';
 import { imageOf } from './support/image.ts';
 
@@ -22,29 +23,32 @@ type Any = any;
 type AnyBehaviour = Behaviour<Any, Any, Any, Any>;
 
 /** What was checked, by the first segment of the actor's address. */
-const checked = vi.hoisted(() => ({
+const checked = {
   steps: new Map<string, number>(),
   writes: new Map<string, number>(),
   refused: new Map<string, number>(),
   unanswered: [] as string[],
   changed: [] as string[],
-}));
+};
 
-vi.mock('../../../coordinator/behaviours.ts', async (original) => {
-  const module = await original<typeof import('../../../coordinator/behaviours.ts')>();
-  const coordinatorBehaviours = (config: SessionConfig, backend: string) =>
-    module.coordinatorBehaviours(config, backend).map((behaviour) => watched(behaviour));
-  return { ...module, coordinatorBehaviours };
+const load = replacedModules({
+  'coordinator/behaviours.ts': {
+    coordinatorBehaviours:
+      (real: typeof Coordinator.coordinatorBehaviours): typeof real =>
+      (config, backend) =>
+        real(config, backend).map((behaviour) => watched(behaviour)),
+  },
+  'nodes/behaviours.ts': {
+    nodeBehaviours:
+      (real: typeof Nodes.nodeBehaviours): typeof real =>
+      (identity) => {
+        const behaviours = Object.entries(real(identity));
+        return Object.fromEntries(behaviours.map(([name, behaviour]) => [name, watched(behaviour)])) as Any;
+      },
+  },
 });
-
-vi.mock('../../../nodes/behaviours.ts', async (original) => {
-  const module = await original<typeof import('../../../nodes/behaviours.ts')>();
-  const nodeBehaviours = (identity: NodeIdentity) => {
-    const behaviours = Object.entries(module.nodeBehaviours(identity));
-    return Object.fromEntries(behaviours.map(([name, behaviour]) => [name, watched(behaviour)]));
-  };
-  return { ...module, nodeBehaviours };
-});
+const { SimCluster } = (await load('simulation/cluster/cluster.ts')) as typeof Cluster;
+const { runSeed } = (await load('simulation/search/signing/workload.ts')) as typeof Workload;
 
 /** Actors that change their state in place where nothing can take it back: their files say so. */
 const inPlace = new Set(['cluster', 'node']);

@@ -12,8 +12,9 @@ import { metaOf } from '../provider-calls/calling.ts';
 import { askingProvider } from '../provider-calls/refusals.ts';
 import { walletChanged } from './change.ts';
 import type { WalletDeps } from './create.ts';
-import { assertNotArchived } from './lifecycle.ts';
+import { assertAllowed } from './lifecycle.ts';
 import { readWallet } from './read.ts';
+import { walletStates } from './record.ts';
 
 /** Of a wallet: its record names them all. */
 const addressesMax = 100;
@@ -33,7 +34,7 @@ export const ReceiveAddressList = Closed({ addresses: Type.Array(ReceiveAddress)
 /** Throws ServiceError: 404, 409 for an archived wallet, 422 where there are no more addresses, 503. */
 export async function addReceiveAddress(deps: WalletDeps, context: RequestContext, walletId: string): Promise<Answer> {
   const { record, balances } = await readWallet(context, walletId);
-  assertNotArchived(record);
+  assertAllowed(walletStates.receive, record);
   const { provider, network, receive = [] } = record;
   const adapter = deps.adapters.get(provider);
   if (adapter?.receiveAddress === undefined) {

@@ -1,6 +1,7 @@
 /** A stored wallet. The ledger holds its balances. */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { becoming, unchangedIn } from '../../../gateway/api/state-changes.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
@@ -10,6 +11,16 @@ import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const walletStatuses = ['active', 'frozen', 'archived'] as const;
 export type WalletStatus = (typeof walletStatuses)[number];
+
+/** By operation; repeated, it changes nothing. */
+export const walletStates = {
+  update: unchangedIn<WalletStatus>('active', 'frozen'),
+  freeze: becoming<WalletStatus>('frozen', 'active', 'frozen'),
+  unfreeze: becoming<WalletStatus>('active', 'frozen', 'active'),
+  archive: becoming<WalletStatus>('archived', ...walletStatuses),
+  transfer: unchangedIn<WalletStatus>('active'),
+  receive: unchangedIn<WalletStatus>('active', 'frozen'),
+};
 export const approvalModes = ['unspecified', 'direct_allowed', 'human_required'] as const;
 export type WalletApprovalMode = (typeof approvalModes)[number];
 export const signingApiModes = ['allowed', 'intents_only'] as const;

@@ -12,7 +12,7 @@ import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
 import { listMovements } from './movements.ts';
 import { readWallet } from './read.ts';
 import { addReceiveAddress, listReceiveAddresses, ReceiveAddress, ReceiveAddressList } from './receive-addresses.ts';
-import { walletType } from './record.ts';
+import { walletStates, walletType } from './record.ts';
 import {
   ArchiveBody,
   CreateBody,
@@ -66,6 +66,7 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
       body: PatchBody,
       responses: one,
       errors: [404, 409],
+      states: walletStates.update,
       handle: (context, { params, body }) => updateWallet(deps, context, params.id, body),
     }),
   ];
@@ -85,6 +86,7 @@ function addressRoute(deps: WalletDeps): Route {
     params: WalletParams,
     responses: { 201: { schema: ReceiveAddress, description: 'the address' } },
     errors: [404, 409, 422],
+    states: walletStates.receive,
     handle: (context, { params }) => addReceiveAddress(deps, context, params.id),
   });
 }
@@ -171,6 +173,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
       bodyOptional: true,
       responses: one,
       errors: [404, 409],
+      states: walletStates.archive,
       handle: (context, { params, body }) => archiveWallet(deps, context, params.id, body.reason),
     }),
     ...[true, false].map((isFrozen) =>
@@ -188,6 +191,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
         params: WalletParams,
         responses: one,
         errors: [404, 409],
+        states: isFrozen ? walletStates.freeze : walletStates.unfreeze,
         handle: (context, { params }) => setFrozen(deps, context, params.id, isFrozen),
       }),
     ),
