@@ -1,4 +1,4 @@
-/** `signmesh faults`, `nodes`, `clock`, `snapshots`, `sessions`, `wallets`, `intents`: see and change a running service. */
+/** `signmesh faults`, `nodes`, `clock`, `snapshots`, `sessions`, `wallets`, `intents`, `report`: see and change a running service. */
 import { Command, InvalidArgumentError } from 'commander';
 import { createClient } from '../clients/client/index.ts';
 import { exitCodes, Failure } from './common/failure.ts';
@@ -26,14 +26,14 @@ export async function run([first, ...args]: readonly string[]): Promise<number> 
       exitCodes.usage,
     );
   }
-  for (const action of serviceActions[name]) addAction(program, action);
+  for (const [index, action] of serviceActions[name].entries()) addAction(program, action, index === 0);
   return (await runSubcommand(program, args)) ?? exitCodes.ok;
 }
 
-function addAction(program: Command, action: Action): void {
+function addAction(program: Command, action: Action, isDefault: boolean): void {
   const command = withTarget(
     program
-      .command(action.usage, { isDefault: action.usage === 'list' || action.usage === 'show' })
+      .command(action.usage, { isDefault })
       .description(action.description)
       .option('--json', 'one JSON document on standard output'),
   );
@@ -53,6 +53,7 @@ const options: Readonly<
 > = {
   limit: { flag: '--limit <count>', text: 'at most so many (50)', read: count },
   reason: { flag: '--reason <text>', text: 'why, for the record', read: (text) => text },
+  output: { flag: '-o, --output <file>', text: 'the file (signmesh.html)', read: (text) => text },
   restartAfter: {
     flag: '--restart-after <time>',
     text: 'such as 500ms or 5s; "never": it stays down until a restart',
@@ -67,7 +68,7 @@ async function perform(action: Action, flags: Flags, args: readonly string[]): P
     target.approverToken === undefined ? client : createClient({ baseUrl: target.url, token: target.approverToken });
   try {
     return await action.run(
-      { client, approver, flags },
+      { client, approver, url: target.url, flags },
       args.filter((arg) => arg !== undefined),
     );
   } catch (error) {

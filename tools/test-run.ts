@@ -79,8 +79,8 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** Tests of files that open pages (test/support/chromium.ts). */
-const needsBrowser = /support\/chromium[.]ts'/;
+/** Tests of files that open pages (test/support/chromium.ts), some by a fixture. */
+const needsBrowser = /support\/(chromium|console-page)[.]ts'/;
 
 interface VitestReport {
   readonly numPassedTests: number;

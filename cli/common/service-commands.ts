@@ -7,6 +7,7 @@ export const serviceCommandTexts = {
   sessions: 'list and show sessions: keys and signatures',
   wallets: 'list and show wallets',
   intents: 'list, show, approve, reject and cancel transaction intents',
+  report: 'write the page of what a running sandbox has recorded',
 } as const;
 
 export type ServiceCommandName = keyof typeof serviceCommandTexts;

@@ -1,6 +1,6 @@
 /**
  * What the commands for a running service do, each by calls of `signmesh/client`: `signmesh faults`, `nodes`, `clock`, `snapshots`,
- * `sessions`, `wallets`, `intents`. An action gives the answer of the API, which --json prints,
+ * `sessions`, `wallets`, `intents`, `report`. An action gives the answer of the API, which --json prints,
  * and how a person reads it.
  */
 import type {
@@ -24,6 +24,7 @@ export interface RunningService {
   readonly client: Client;
   /** Of a second person of the tenant, where there is one: the initiator of an intent has no vote. */
   readonly approver: Client;
+  readonly url: string;
   readonly flags: ActionFlags;
 }
 
@@ -31,6 +32,7 @@ export interface ActionFlags {
   readonly limit?: number;
   readonly reason?: string;
   readonly restartAfter?: number | 'never';
+  readonly output?: string;
 }
 
 /** `value`: as the API answers. `rows`: a table, its head first; or sentences. */
@@ -203,6 +205,16 @@ export const serviceActions: Readonly<Record<ServiceCommandName, readonly Action
       usage: 'cancel <id>',
       description: 'cancel it, before it is signed',
       run: ({ client }, [id]) => decided(client, id!, (wallet) => client.intents.cancel(wallet, id!)),
+    },
+  ],
+  report: [
+    {
+      usage: 'write',
+      description: 'write one HTML file: the messages of every session as a diagram, with faults and states',
+      options: ['output'],
+      // The page and its script are large.
+      run: async ({ client, url, flags: { output = 'signmesh.html' } }) =>
+        (await import('./recording-page.ts')).writeRecording(client, url, output),
     },
   ],
 };

@@ -67,7 +67,7 @@ function vocabulary(): object {
   return {
     kinds: faultKinds.map((kind) => ({
       kind,
-      schema: faultSchemas[kind],
+      schema: withoutTrigger(faultSchemas[kind]),
       ...(simulatedOnly[kind] !== undefined && { only: 'simulated' }),
       ...(liveOnly[kind] !== undefined && { only: 'live' }),
     })),
@@ -75,6 +75,12 @@ function vocabulary(): object {
     sub_statuses: subStatusTexts,
     reasons: Object.fromEntries(Object.entries(reasonCodes).map(([code, { text, helps }]) => [code, { text, helps }])),
   };
+}
+
+/** Every kind has the same one, which the page has by itself. */
+function withoutTrigger(schema: object): object {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
+  return { ...schema, properties: { ...properties, ...(properties.at !== undefined && { at: {} }) } };
 }
 
 function attribute(text: string): string {

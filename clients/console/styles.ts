@@ -39,7 +39,7 @@ button.link.failed{color:var(--bad-text)}
 .skip:focus{left:var(--s4);top:var(--s2);z-index:9;background:var(--raised);padding:var(--s2) var(--s3);border-radius:8px}
 .id,.under,.faults,.why,dd{unicode-bidi:isolate}
 .shell{min-height:100vh;display:flex;flex-direction:column}
-.top{position:sticky;top:0;z-index:5;display:flex;align-items:center;gap:var(--s3) var(--s5);padding:var(--s2) var(--s5);background:color-mix(in srgb,var(--panel) 86%,transparent);backdrop-filter:blur(12px);border-bottom:1px solid var(--rule)}
+.top{position:sticky;top:0;z-index:5;display:flex;align-items:center;gap:var(--s3) var(--s5);padding:var(--s2) var(--s5);background:var(--panel);border-bottom:1px solid var(--rule)}
 .brand{display:flex;align-items:center;gap:10px;font-size:16px;letter-spacing:-.01em}
 .brand svg{width:30px;height:30px}
 .brand path{fill:none;stroke:var(--accent);stroke-width:1.6;opacity:.55}
@@ -56,7 +56,7 @@ nav button[aria-current]{color:var(--ink);background:var(--raised);box-shadow:va
 .connection{display:inline-flex;gap:7px;align-items:center}
 .dot{width:8px;height:8px;border-radius:50%;background:var(--muted);flex:none}
 .connection.live .dot,.dot.good{background:var(--good);box-shadow:0 0 0 3px color-mix(in srgb,var(--good) 22%,transparent)}
-.connection.broken .dot,.connection.connecting .dot,.dot.running{background:var(--process);animation:breathe 1.2s infinite}
+.connection.broken .dot,.connection.connecting .dot,.dot.running{background:var(--process);animation:breathe 1.2s steps(4) infinite}
 .connection.refused .dot,.dot.bad{background:var(--bad)}
 @keyframes breathe{50%{opacity:.35}}
 main{flex:1;width:100%;max-width:1480px;margin:0 auto;padding:var(--s5);outline:0}
@@ -84,19 +84,19 @@ main{flex:1;width:100%;max-width:1480px;margin:0 auto;padding:var(--s5);outline:
 .link.frames,.link.store{fill:none;stroke:var(--line);stroke-width:1.6;opacity:.5}
 .link.store{stroke-dasharray:2 5;opacity:.32}
 .link.down{stroke:var(--bad);stroke-dasharray:4 6;opacity:.55}
-.link.faulty{stroke:var(--link);stroke-width:2.4;stroke-dasharray:7 5;opacity:.9;animation:march 1s linear infinite}
+.link.faulty{stroke:var(--link);stroke-width:2.4;stroke-dasharray:7 5;opacity:.9;animation:march 1s steps(6) infinite}
 @keyframes march{to{stroke-dashoffset:-12}}
-.frame{fill:var(--accent);filter:drop-shadow(0 0 5px color-mix(in srgb,var(--accent) 70%,transparent))}
+.frame{fill:var(--accent);stroke:var(--accent);stroke-width:6;stroke-opacity:.2}
 .frame.idle{display:none}
 .process{cursor:pointer;outline:0}
-.body{fill:var(--raised);stroke:var(--rule);stroke-width:1.4;filter:drop-shadow(0 3px 8px rgb(20 24 30/.08));transition:stroke .2s}
+.body{fill:var(--raised);stroke:var(--rule);stroke-width:1.4;transition:stroke .2s}
 .process:hover .body{stroke:var(--muted)}
 .process.is-chosen .body,.process:focus-visible .body{stroke:var(--accent);stroke-width:2.4;stroke-dasharray:none}
 .disc{fill:color-mix(in srgb,var(--accent) 10%,var(--raised))}
 .icon{fill:none;stroke:var(--accent);stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}
 .process.down .disc{fill:color-mix(in srgb,var(--bad) 12%,var(--raised))}.process.down .icon{stroke:var(--bad)}
 .process .state{fill:var(--good);stroke:var(--raised);stroke-width:2}
-.process.paused .state,.process.starting .state{fill:var(--process);animation:breathe 1.2s infinite}
+.process.paused .state,.process.starting .state{fill:var(--process);animation:breathe 1.2s steps(4) infinite}
 .process.down .state{fill:var(--bad)}
 .process.down .body{fill:color-mix(in srgb,var(--bad) 7%,var(--ground));stroke:var(--bad);stroke-dasharray:5 4}
 .process.down .name{fill:var(--bad)}
@@ -135,6 +135,13 @@ tr.choosable:hover>*{background:color-mix(in srgb,var(--ink) 3%,transparent)}
 tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
 .number{font-size:13px}
 .under{display:block;font-size:12.5px;color:var(--muted);overflow-wrap:anywhere}
+.card.form{display:grid;gap:var(--s3);grid-template-columns:minmax(0,1fr)}
+.card.form>header{margin:0}
+.try-of{display:block}
+.why-of{min-width:240px}
+td button{white-space:nowrap}
+.check{font-size:13px;color:var(--muted);white-space:nowrap}
+td details[open]{min-width:360px}
 .faults{color:var(--process-text);font-size:13px}
 .bar{display:flex;flex-wrap:wrap;align-items:center;gap:var(--s2) var(--s3)}
 .bar input[type=search]{width:min(340px,100%)}
@@ -153,7 +160,7 @@ tr.touched>*{background:color-mix(in srgb,var(--process) 8%,transparent)}
 .timeline>li:last-child:after{display:none}
 .timeline>.done:before{background:var(--good);border-color:var(--good)}.timeline>.done:after{background:color-mix(in srgb,var(--good) 45%,var(--rule))}
 .timeline>.bad:before{background:var(--bad);border-color:var(--bad)}
-.timeline>.now:before{border-color:var(--process);animation:breathe 1.2s infinite}
+.timeline>.now:before{border-color:var(--process);animation:breathe 1.2s steps(4) infinite}
 .timeline>.none strong,.timeline>.next strong{color:var(--muted);font-weight:500}
 .timeline>li>div{display:flex;gap:var(--s3);align-items:baseline}
 .timeline time{margin-left:auto;color:var(--muted)}
@@ -236,6 +243,7 @@ pre{margin:0;padding:10px 14px;overflow:auto;font-size:12.5px;line-height:1.55;o
 .last-call .call{margin-bottom:var(--s3)}
 .token{max-width:520px;margin:8vh auto}
 @media (max-width:1560px){.world{display:none}}
+@media (max-width:1280px){nav button{padding:6px 8px}.top{column-gap:var(--s3)}.go-to input{width:124px}}
 @media (max-width:1080px){.stage.chosen,.diagram,.step-by-step{grid-template-columns:minmax(0,1fr)}.event{border-left:0;border-top:1px solid var(--rule);max-height:none}}
 @media (max-width:860px){main{padding:var(--s4)}.pair,.columns{grid-template-columns:minmax(0,1fr)}.top{flex-wrap:wrap;padding:var(--s2) var(--s4)}nav{order:3;width:100%}.foot{padding:0 var(--s2) var(--s2)}.picture{overflow-x:auto}.picture svg{min-width:560px}.figures{display:flex;overflow-x:auto;margin:0 -16px;padding:0 16px 4px}.figure{flex:0 0 132px}.bar input[type=search]{width:100%}.set{flex-wrap:wrap}}
 @media (prefers-reduced-motion:reduce){*{animation:none!important;transition:none!important}}

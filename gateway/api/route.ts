@@ -12,6 +12,7 @@ import type { IdPrefix } from '../../proto/ids.ts';
 import type { Change, CommitRefusal, TenantStore } from '../../wallets/store/contract.ts';
 import type { Principal } from './principal.ts';
 import type { Scope } from './scopes.ts';
+import type { StateChanges } from './state-changes.ts';
 
 /**
  * The classes of calls in load control. `transfers` create work for the gateway's driver. `signing` begins a session;
@@ -91,8 +92,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** undefined: public, no token. */
-  readonly scope: Scope | undefined;
+  /** `any`: of any valid token; undefined: public, no token. */
+  readonly scope: Scope | 'any' | undefined;
   /** The rate limit that counts it; `none`: not counted. Default: `reads` for GET, `writes` otherwise. */
   readonly limitClass?: 'reads' | 'writes' | 'none';
   /** Its class in load control, if it differs from `limitClass`. */
@@ -110,6 +111,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Error kinds beyond those of every route (400, 401, 403, 429, 500, 503), for the document: 404, 409, 422. */
   readonly errors?: readonly (404 | 409 | 422)[];
+  /** Of the record that it is about. Without it, the operation succeeds in each state and leaves it as it is, or deletes the record. */
+  readonly states?: StateChanges;
   /** Takes an Idempotency-Key. Default: true for POST, false otherwise. */
   readonly idempotent?: boolean;
   /** A field of the body that may hold the idempotency key instead of the header. */

@@ -1,5 +1,5 @@
 /** The plan of a chaos run: faults drawn from a profile and a seed, equal byte for byte in every world. */
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import { simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import { Draw } from '../cluster/draw.ts';

@@ -3,7 +3,7 @@
  * frames, never at a time, so that one plan serves every world. Nodes that fail or lie are always the same ones, `weak`: at most
  * n − t of n, so that the others can sign. No store is lost.
  */
-import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
+import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import { liePoints } from '../../scenarios/faults/vocabulary/kinds.ts';
 import type { Point } from '../../scenarios/faults/vocabulary/trigger-points.ts';
 import type { Draw } from '../cluster/draw.ts';

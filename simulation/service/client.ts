@@ -14,10 +14,8 @@ export interface Response {
 export interface ClientOptions {
   /** The limit of tries of one call; 50 by default. */
   readonly triesMax?: number;
-  /** Called before every try. */
-  readonly sent?: (method: string, target: string) => void;
-  /** Gets every answer, also those that it repeats after. */
-  readonly heard?: (method: string, target: string, answer: Omit<ClientAnswer, 'tries'>) => void;
+  /** Called before every try. The result gets the answer of the try, also one that the client repeats after. */
+  readonly sent?: (method: string, target: string) => (answer: Omit<ClientAnswer, 'tries'>) => void;
 }
 
 export interface ClientAnswer {
@@ -57,8 +55,13 @@ export class Client {
     return this.#deps.pause(ms);
   }
 
-  /** A request as it leaves. */
-  plain(method: string, target: string, body?: unknown, key?: string): PlainRequest {
+  /** A request as it leaves, whose answer the caller reads by itself. */
+  plain(method: string, target: string): PlainRequest {
+    this.#deps.options.sent?.(method, target);
+    return this.#request(method, target);
+  }
+
+  #request(method: string, target: string, body?: unknown, key?: string): PlainRequest {
     const headers = {
       authorization: `Bearer ${this.#deps.token}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -75,12 +78,12 @@ export class Client {
     body?: unknown,
     key?: string,
   ): Promise<Omit<ClientAnswer, 'tries'> | undefined> {
-    this.#deps.options.sent?.(method, target);
-    const response = await this.#deps.send(gateway, this.plain(method, target, body, key));
+    const heard = this.#deps.options.sent?.(method, target);
+    const response = await this.#deps.send(gateway, this.#request(method, target, body, key));
     if (response === undefined) return undefined;
     const { status, body: given } = response;
     const answer = { status, headers: response.headers, body: given === '' ? undefined : JSON.parse(given) };
-    this.#deps.options.heard?.(method, target, answer);
+    heard?.(answer);
     return answer;
   }
 

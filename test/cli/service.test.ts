@@ -2,7 +2,7 @@
  * The commands for a running service, against an embedded one: each action once, as a person reads it and as JSON. A new action
  * without a case here is named.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -12,7 +12,7 @@ import { faultOfWords } from '../../cli/service/fault-words.ts';
 import { run } from '../../cli/service.ts';
 import { announceEmbedded, runningCluster } from '../../cli/start/running.ts';
 import { status } from '../../cli/up/status.ts';
-import { type Running, startService } from '../simulation/embedded/support/service.ts';
+import { type Running, signature, startService } from '../simulation/embedded/support/service.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 let running: Running;
@@ -79,6 +79,18 @@ test.each([
 
 test('a fault that the service refuses is told in its words', async () => {
   await expect(signmesh('faults add crash target=node/99')).rejects.toThrow(/refuses .*node\/99|refuses .*target/s);
+});
+
+test('the recording is written as a page, which names no token', async () => {
+  await signature(running, 'sandbox-secp256k1', Buffer.alloc(32, 3), 'is on the page');
+  const file = join(dataDir, 'page.html');
+  expect(await signmesh(`report write --output ${file}`)).toMatch(/page\.html has \d+ events$/);
+  const page = readFileSync(file, 'utf8');
+  expect(page).toContain('<h1>signmesh at http://127.0.0.1:');
+  expect(page).toContain('partial_reply');
+  expect(page).not.toContain('id="verdict"');
+  expect(page).not.toContain(running.token);
+  await expect(signmesh(`report write --output ${dataDir}/none/page.html`)).rejects.toThrow('Cannot write');
 });
 
 test('processes are listed, crashed, paused and started', async () => {

@@ -1,5 +1,5 @@
 /** The actions of the page: each is a call as data, and what performs it. */
-import type { SandboxNode } from '../../client/generated-api.ts';
+import type { Delivery, SandboxNode, Webhook } from '../../client/generated-api.ts';
 import type { Client } from '../../client/index.ts';
 import { type Call, literal, operationCall, requestOf } from './call.ts';
 import { nameInWords } from './words.ts';
@@ -141,4 +141,40 @@ export function resumeSession(kind: 'dkg' | 'signing', sessionId: string, token:
 
 export function receiptInWords(receipt: { readonly reason_code: string; readonly message: string } | null): string {
   return receipt === null ? 'the answer has no receipt' : `${receipt.reason_code}: ${receipt.message}`;
+}
+
+export const makeInbox: ConsoleAction = {
+  name: 'Make an inbox',
+  call: operationCall('Make an inbox', ['sandbox', 'createInbox'], [], {}),
+  send: (client) => client.sandbox.createInbox({}),
+};
+
+/** What can be done to an endpoint of webhooks. `isInbox`: its receiver is the gateway. */
+export function actionsOnWebhook({ id, status }: Pick<Webhook, 'id' | 'status'>, isInbox: boolean) {
+  const ping: ConsoleAction = {
+    name: 'Ping',
+    call: operationCall(`Ping ${id}`, ['webhooks', 'ping'], [id]),
+    send: (client) => client.webhooks.ping(id),
+  };
+  const change = { status: status === 'enabled' ? 'disabled' : 'enabled' } as const;
+  const turn: ConsoleAction = {
+    name: status === 'enabled' ? 'Disable' : 'Enable',
+    call: operationCall(`Change ${id}`, ['webhooks', 'update'], [id], change),
+    send: (client) => client.webhooks.update(id, change),
+  };
+  const remove: ConsoleAction = {
+    name: 'Remove it',
+    isHarmful: true,
+    call: operationCall(`Remove ${id}`, isInbox ? ['sandbox', 'deleteInbox'] : ['webhooks', 'delete'], [id]),
+    send: (client) => (isInbox ? client.sandbox.deleteInbox(id) : client.webhooks.delete(id)),
+  };
+  return [ping, turn, remove] as const;
+}
+
+export function redeliver({ webhook_id: webhook, id }: Pick<Delivery, 'webhook_id' | 'id'>): ConsoleAction {
+  return {
+    name: 'Deliver again',
+    call: operationCall(`Deliver ${id} again`, ['webhooks', 'redeliver'], [webhook, id]),
+    send: (client) => client.webhooks.redeliver(webhook, id),
+  };
 }

@@ -9,6 +9,7 @@ import { ceremoniesPanel } from './ceremonies-panel.ts';
 import { clusterPanel } from './cluster-panel.ts';
 import type { ConsoleContext, MadeCall, Words } from './context.ts';
 import type { ConsoleBrowser } from './dom.ts';
+import { drawPace } from './draw-pace.ts';
 import { faultsPanel } from './faults-panel.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import { makePassing } from './passing.ts';
@@ -29,10 +30,17 @@ import { timePanel } from './time-panel.ts';
 import type { Node } from './ui.ts';
 import { followWallets, type WalletData } from './wallet-data.ts';
 import { walletsPanel } from './wallets-panel.ts';
+import { followWebhooks, type WebhookData } from './webhook-data.ts';
+import { webhooksPanel } from './webhooks-panel.ts';
 
 const madeMax = 20;
-/** The page is drawn again after so long at the earliest. */
-const drawEveryMs = 50;
+
+interface Followed<T> {
+  readonly follow: unknown;
+  readonly client: Client;
+  readonly beganAt: unknown;
+  readonly data: T;
+}
 
 export function startConsole(page: ConsoleBrowser): void {
   const { document, sessionStorage } = page;
@@ -44,28 +52,15 @@ export function startConsole(page: ConsoleBrowser): void {
   let words: Words | undefined;
   let said = '';
   let made: readonly MadeCall[] = [];
-  let waiting = false;
-  let drawnMs = 0;
   let stop = (): void => undefined;
   let picture = pictureOf([]);
   let pictured: unknown;
   const passing = makePassing(page);
   let open: OpenSession | undefined;
-  let followed: { readonly client: Client; readonly beganAt: unknown; readonly data: WalletData } | undefined;
+  let followed: Followed<WalletData | WebhookData> | undefined;
 
   const client = pageClient(page, () => token);
-  const changed = () => {
-    if (waiting) return;
-    waiting = true;
-    const frame = () =>
-      page.requestAnimationFrame(() => {
-        waiting = false;
-        drawnMs = page.performance.now();
-        draw();
-      });
-    // Under load each message and each session that was read would draw the whole page.
-    page.setTimeout(frame, Math.max(0, drawnMs + drawEveryMs - page.performance.now()));
-  };
+  const changed = drawPace(page, () => draw());
   const tenants = makeTenants(
     page,
     client,
@@ -75,7 +70,7 @@ export function startConsole(page: ConsoleBrowser): void {
       changed();
     },
   );
-  let reads = sessionReads(tenants.clientOf, store, changed);
+  let reads = sessionReads(page, tenants.clientOf, store, changed);
   let requests = requestReads(tenants, store, changed);
   const go: ConsoleContext['go'] = (to) => {
     const before = place;
@@ -199,19 +194,25 @@ export function startConsole(page: ConsoleBrowser): void {
     );
   };
 
-  /** They are followed while their panel is open, with the token of whom acts. */
-  const walletsOf = () => {
+  /** What a panel follows with the token of whom acts, while it is open. */
+  const following = <T extends WalletData | WebhookData>(
+    follow: (from: ConsoleBrowser, own: Client, seen: () => void) => T,
+  ): T => {
     const { client: own } = tenants;
-    if (followed?.client === own && followed.beganAt === store.hello?.began_at) return followed.data;
+    const beganAt = store.hello?.began_at;
+    if (followed?.follow === follow && followed.client === own && followed.beganAt === beganAt)
+      return followed.data as T;
     followed?.data.stop();
-    followed = { client: own, beganAt: store.hello?.began_at, data: followWallets(page, own, changed) };
-    return followed.data;
+    const data = follow(page, own, changed);
+    followed = { follow, client: own, beganAt, data };
+    return data;
   };
   const panelOf = (context: ConsoleContext): Node => {
     if (store.hello === undefined) return null;
     if (place.panel === 'requests') return requestsPanel(context, requests);
     if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
-    if (place.panel === 'wallets') return walletsPanel(context, walletsOf());
+    if (place.panel === 'wallets') return walletsPanel(context, following(followWallets));
+    if (place.panel === 'webhooks') return webhooksPanel(context, following(followWebhooks));
     if (place.panel === 'time') return timePanel(context);
     if (place.panel === 'tenants') return tenantsPanel(context);
     return place.panel === 'faults' ? faultsPanel(context) : clusterPanel(context, picture, passing);
@@ -220,7 +221,7 @@ export function startConsole(page: ConsoleBrowser): void {
     token = given;
     sessionStorage.setItem(tokenEntry, token);
     store.reads.clear();
-    reads = sessionReads(tenants.clientOf, store, changed);
+    reads = sessionReads(page, tenants.clientOf, store, changed);
     requests = requestReads(tenants, store, changed);
     connect();
     changed();
@@ -229,7 +230,7 @@ export function startConsole(page: ConsoleBrowser): void {
     if (pictured !== store.nodes) picture = pictureOf(store.nodes);
     pictured = store.nodes;
     if (place.panel !== 'ceremonies' || place.chosen === '') open = undefined;
-    if (place.panel !== 'wallets') {
+    if (place.panel !== 'wallets' && place.panel !== 'webhooks') {
       followed?.data.stop();
       followed = undefined;
     }

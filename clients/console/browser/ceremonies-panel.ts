@@ -11,10 +11,10 @@ import type { SessionReader } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
 import { beginKey } from './steps.ts';
 import { keyOf } from './store.ts';
-import { button, chip, h, type Node, table } from './ui.ts';
-import { ageInWords, counted, durationInWords } from './words.ts';
+import { button, chip, firstOf, h, longTable, type Node } from './ui.ts';
+import { ageInWords, durationInWords } from './words.ts';
 
-const rowsMax = 100;
+const caption = 'Ceremonies, the newest first';
 let filter: StateFilter = 'all';
 /** The key that this page made last: what "Sign" signs with. */
 let ownKey = '';
@@ -26,8 +26,7 @@ export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, v
     return sessionView(context, views, place.chosen, sessionOf(store, place.chosen, tenants.acting?.tenant));
   if (store.sessions.size === 0) return h('div', { class: 'panel' }, emptyState(context));
   const found = listed(store, place.words, filter);
-  const shown = found.slice(0, rowsMax);
-  reads.want(shown);
+  reads.want(firstOf(caption, found));
   const choose = (state: StateFilter) => () => {
     filter = state;
     changed();
@@ -73,14 +72,13 @@ export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, v
             'No ceremony matches. ',
             button('Show all', { class: 'link', onClick: () => showAll(context) }),
           )
-        : table(
-            'Ceremonies, the newest first',
+        : longTable(
+            context,
+            caption,
             ['State', 'Ceremony', 'Round', 'Nodes', 'Faults', 'Took', 'Begun'],
-            shown.map((session) => row(context, session)),
+            found,
+            (session) => row(context, session),
           ),
-      found.length > rowsMax
-        ? h('p', { class: 'quiet' }, `and ${counted(found.length - rowsMax, 'older one')}: search for them`)
-        : null,
     ),
   );
 }

@@ -14,8 +14,10 @@ export interface PassingFrames {
   into(group: Svg | null): void;
 }
 
-const movingMax = 60;
+const movingMax = 40;
 const tripMs = 520;
+/** Some thirty pictures a second: each is painted by the processor where there is no graphics card. */
+const pauseMs = 20;
 /** What a batch holds is spread over the time until the next one. */
 const spreadMs = 110;
 const space = 'http://www.w3.org/2000/svg';
@@ -32,6 +34,7 @@ export function makePassing(page: ConsoleBrowser): PassingFrames {
   const { document, performance } = page;
   let group: Svg | null = null;
   const points: Svg[] = [];
+  const idle = new Set<Svg>();
   let trips: Trip[] = [];
   let running = false;
   const isStill = page.matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -50,9 +53,11 @@ export function makePassing(page: ConsoleBrowser): PassingFrames {
       const trip = trips[index];
       const part = trip === undefined ? -1 : (nowMs - trip.beginMs) / tripMs;
       if (trip === undefined || part < 0) {
-        point.setAttribute('class', 'frame idle');
+        if (!idle.has(point)) point.setAttribute('class', 'frame idle');
+        idle.add(point);
         continue;
       }
+      idle.delete(point);
       const eased = part < 0.5 ? 2 * part ** 2 : 1 - (2 - 2 * part) ** 2 / 2;
       const reached = trip.isLost ? eased * 0.55 : eased;
       const { x, y } = pointAt(trip.curve, trip.isBack ? 1 - reached : reached);
@@ -62,7 +67,7 @@ export function makePassing(page: ConsoleBrowser): PassingFrames {
       point.setAttribute('class', `frame ${trip.colour}`);
     }
     running = trips.length > 0;
-    if (running) page.requestAnimationFrame(draw);
+    if (running) page.setTimeout(() => page.requestAnimationFrame(draw), pauseMs);
   };
 
   return {
@@ -70,6 +75,7 @@ export function makePassing(page: ConsoleBrowser): PassingFrames {
       if (to === group) return;
       group = to;
       points.length = 0;
+      idle.clear();
     },
     show: (seen, picture, kindOfFault) => {
       if (group === null || isStill) return;

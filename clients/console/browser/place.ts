@@ -1,11 +1,20 @@
 /** Where the reader is, in the address's fragment: `#/ceremonies/sig_1`, `#/cluster?process=node/2`. No token is ever in it. */
 
-export const panels = ['cluster', 'ceremonies', 'requests', 'faults', 'wallets', 'time', 'tenants'] as const;
+export const panels = [
+  'cluster',
+  'ceremonies',
+  'requests',
+  'webhooks',
+  'faults',
+  'wallets',
+  'time',
+  'tenants',
+] as const;
 export type Panel = (typeof panels)[number];
 
 export interface ConsolePlace {
   readonly panel: Panel;
-  /** Of the panel: the open session, the chosen process, a request, the chosen kind of fault; empty: none. */
+  /** Of the panel: the open session, the chosen process, a request, an endpoint, the chosen kind of fault; empty: none. */
   readonly chosen: string;
   /** What the list is searched for. */
   readonly words: string;
@@ -21,7 +30,7 @@ export function placeOf(fragment: string): ConsolePlace {
   return { panel: panel as Panel, chosen: rest.join('/'), words: new URLSearchParams(query).get('q') ?? '' };
 }
 
-/** Where an id is shown: of a session, a wallet, an intent, a request, a fault, a process, a tenant. */
+/** Where an id is shown: of what has a panel there; of anything else that has events among them. */
 export function placeOfId(text: string): ConsolePlace {
   const id = text.trim();
   const at = (panel: Panel, more: Partial<ConsolePlace>): ConsolePlace => ({ ...firstPlace, panel, ...more });
@@ -30,9 +39,14 @@ export function placeOfId(text: string): ConsolePlace {
   if (/^req_/.test(id)) return at('requests', { words: id });
   if (/^(gateway|coordinator|worker|redis|(cluster\/\d+\/)?(node\/\d+|coordinator))$/.test(id))
     return at('cluster', { chosen: id });
+  if (/^whk_/.test(id)) return at('webhooks', { chosen: id });
+  if (ofEvents.test(id)) return at('webhooks', { words: id });
   if (/^tn_/.test(id)) return at('ceremonies', { words: id });
   return at('ceremonies', /^(sig|dkg|vky)_/.test(id) ? { chosen: id } : { words: id });
 }
+
+/** Events, deliveries, and what the companion modules and custody name in them (proto/ids.ts). */
+const ofEvents = /^(evt|dlv|cor|pcn|tkn|ord|pol|dec|scr|rep|lst|rul|rsk|vlt|acr|stg|pln|rcj|rcx|rcd)_/;
 
 export function fragmentOf({ panel, chosen, words }: ConsolePlace): string {
   const path = [panel, ...(chosen === '' ? [] : [chosen])].map(encodeURIComponent).join('/');

@@ -19,10 +19,9 @@ import {
   requestFilters,
   whyOfRequest,
 } from './requests.ts';
-import { button, chip, h, type Node, pairs, table } from './ui.ts';
+import { button, chip, h, longTable, type Node, pairs } from './ui.ts';
 import { ageInWords, bytesInWords, counted, durationInWords } from './words.ts';
 
-const rowsMax = 100;
 let filter: RequestFilter = 'all';
 
 export function requestsPanel(context: ConsoleContext, reads: RequestReader): Node {
@@ -75,14 +74,13 @@ export function requestsPanel(context: ConsoleContext, reads: RequestReader): No
             'No request matches. ',
             button('Show all', { class: 'link', onClick: () => showAll(context) }),
           )
-        : table(
+        : longTable(
+            context,
             'Requests, the newest first',
             ['Status', 'Request', 'Error', 'Limit left', 'Faults', 'Took', 'Begun'],
-            found.slice(0, rowsMax).map((line) => row(context, line)),
+            found,
+            (line) => row(context, line),
           ),
-      found.length > rowsMax
-        ? h('p', { class: 'quiet' }, `and ${counted(found.length - rowsMax, 'older one')}: search for them`)
-        : null,
     ),
   );
 }

@@ -12,6 +12,7 @@ export const panelNames: Readonly<Record<Panel, string>> = {
   cluster: 'Cluster',
   ceremonies: 'Ceremonies',
   requests: 'Requests',
+  webhooks: 'Webhooks',
   faults: 'Faults',
   wallets: 'Wallets',
   time: 'Time and state',
@@ -165,7 +166,10 @@ function notices({ store, changed }: ConsoleContext): readonly Node[] {
           button('Dismiss', { class: 'link', onClick: dismiss }),
         ),
     leftOut === 0 ? null : notice('sampled', '', sampled),
-    ...(hello?.missing ?? []).map(({ topic, why }) => notice(topic, 'warn', `No ${topic}: ${why}`)),
+    // Deliveries have a panel of their own, which does not need the stream.
+    ...(hello?.missing ?? []).flatMap(({ topic, why }) =>
+      topic === 'deliveries' ? [] : [notice(topic, 'warn', `No ${topic}: ${why}`)],
+    ),
   ];
 }
 

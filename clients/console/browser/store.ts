@@ -95,9 +95,14 @@ export function makeStore(clockMs: () => number): ConsoleStore {
   };
   const addRequests = (more: readonly SandboxRequestLine[]) => {
     if (more.length === 0) return;
-    const known = new Set(requests.map(({ id }) => id));
-    const all = [...requests, ...more.filter(({ id }) => !known.has(id))];
-    requests = all.sort((one, other) => Number(one.id) - Number(other.id)).slice(-requestsMax);
+    const lastId = Number(requests.at(-1)?.id ?? -1);
+    // As the stream brings them; a list that was read is put among them.
+    if (more.every(({ id }, index) => Number(id) > Number(more[index - 1]?.id ?? lastId)))
+      requests = [...requests, ...more].slice(-requestsMax);
+    else {
+      const all = new Map([...requests, ...more].map((one) => [one.id, one]));
+      requests = [...all.values()].sort((one, other) => Number(one.id) - Number(other.id)).slice(-requestsMax);
+    }
   };
   const seeTime = (ms: number) => {
     if (ms >= newest.ms) newest = { ms, seenMs: clockMs() };

@@ -39,6 +39,34 @@ export function table(caption: string, heads: readonly string[], rows: readonly 
   );
 }
 
+/** How many rows of a list the reader wants to see, by its caption. */
+const wantedRows = new Map<string, number>();
+/** More than a screen has. */
+const firstRows = 25;
+
+/** The first rows of a list, and a button for more: each message of the stream makes them anew. */
+export function firstOf<T>(caption: string, all: readonly T[]): readonly T[] {
+  return all.slice(0, wantedRows.get(caption) ?? firstRows);
+}
+
+/** A table of `firstOf`. */
+export function longTable<T>(
+  { changed }: { changed(): void },
+  ...[caption, heads, all, row]: readonly [string, readonly string[], readonly T[], (one: T) => VNode]
+): Node {
+  const first = firstOf(caption, all);
+  const more = () => {
+    wantedRows.set(caption, first.length + 100);
+    changed();
+  };
+  return [
+    table(caption, heads, first.map(row)),
+    first.length < all.length
+      ? button(`Show more: ${(all.length - first.length).toLocaleString('en')} older`, { class: 'link', onClick: more })
+      : null,
+  ];
+}
+
 /** A state as a coloured word. */
 export function chip(words: string, kind: string): VNode {
   return h('span', { class: `chip ${kind}` }, words);

@@ -17,8 +17,10 @@ export function durationInWords(ms: number): string {
   return `${Math.floor(s / 86_400)} d`;
 }
 
+/** In whole seconds: a list of ages changes once a second. */
 export function ageInWords(ms: number): string {
-  return ms < 2_000 ? 'now' : `${durationInWords(ms)} ago`;
+  if (ms < 2_000) return 'now';
+  return ms < 60_000 ? `${Math.floor(ms / 1_000)} s ago` : `${durationInWords(ms)} ago`;
 }
 
 /** `+5.0 s`, `−2 min`; empty: none. */

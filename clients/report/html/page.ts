@@ -4,16 +4,16 @@
  *
  * The page loads nothing (document.ts).
  */
-import type { Run } from '../../../scenarios/runner/world.ts';
+import type { Verdict } from '../../../scenarios/runner/world.ts';
 import { verdictInWords } from '../verdict.ts';
-import { encodeRun } from './browser/encode.ts';
+import { encodeRun, type RecordedRun } from './browser/encode.ts';
 import { html, htmlDocument } from './document.ts';
 import { styles } from './styles.ts';
 
 /** The whole document. The same run gives the same bytes. */
-export function htmlPage(run: Run): string {
+export function htmlPage(run: RecordedRun): string {
   return htmlDocument({
-    title: `${run.scenario}: ${run.verdict.kind}`,
+    title: run.verdict === undefined ? run.scenario : `${run.scenario}: ${run.verdict.kind}`,
     styles,
     script: 'clients/report/html/browser/main.ts',
     body: `${headerOf(run)}\n${tools}\n${workbench}`,
@@ -21,11 +21,9 @@ export function htmlPage(run: Run): string {
   });
 }
 
-function headerOf(run: Run): string {
-  const { kind, sentence, cause, also } = verdictInWords(run.verdict);
+function headerOf(run: RecordedRun): string {
   const facts = [
-    `${run.world} run`,
-    `seed ${run.seed}`,
+    ...(run.verdict === undefined ? ['a recording'] : [`${run.world} run`, `seed ${run.seed}`]),
     `${run.nodes === 1 ? '1 node' : `${run.nodes} nodes`}${run.clusters === undefined ? '' : ` in each of ${run.clusters} clusters`}`,
     `${run.tookMs.toFixed(1)} ms of scenario time`,
     `${run.events.length} events`,
@@ -35,13 +33,18 @@ function headerOf(run: Run): string {
 <p class="facts">${facts.map((fact) => `<span>${html(fact)}</span>`).join('')}</p>
 <h1>${html(run.scenario)}</h1>
 <p class="about">${html(run.about.replace(/\s+/g, ' ').trim())}</p>
-<div class="verdict ${kind}" id="verdict" role="status"><strong>${html(sentence)}</strong>${
-    cause === '' ? '' : `<p id="cause">${html(cause)}</p>`
-  }${also.map((what) => `<p class="also">${html(what)}</p>`).join('')}</div>
+${run.verdict === undefined ? '' : verdictOf(run.verdict)}
 <div class="replay"><code id="replay">${html(run.replay)}</code><button type="button" id="copy">Copy</button></div>
 </div>
 <div id="marks"></div>
 </header>`;
+}
+
+function verdictOf(verdict: Verdict): string {
+  const { kind, sentence, cause, also } = verdictInWords(verdict);
+  return `<div class="verdict ${kind}" id="verdict" role="status"><strong>${html(sentence)}</strong>${
+    cause === '' ? '' : `<p id="cause">${html(cause)}</p>`
+  }${also.map((what) => `<p class="also">${html(what)}</p>`).join('')}</div>`;
 }
 
 const tools = `<div class="tools" role="toolbar" aria-label="What is shown">

@@ -69,6 +69,19 @@ export class Answers {
     return new Map(this.#newest);
   }
 
+  /** Of what was shown and stored until now. The result makes what came later void: the service is as it was. */
+  snapshot(): () => void {
+    const keys = [...this.#keys].map(([name, key]) => [name, { ...key }] as const);
+    const sent = [...this.#sent].map(([name, requests]) => [name, new Set(requests)] as const);
+    const [newest, shown] = [[...this.#newest], [...this.#shown]];
+    return () => {
+      refilled(this.#keys, keys);
+      refilled(this.#sent, sent);
+      refilled(this.#newest, newest);
+      refilled(this.#shown, shown);
+    };
+  }
+
   /** Every answer on arrival, also one that the client repeats after. */
   heard(tenant: string, target: string, answer: Omit<ClientAnswer, 'tries'>): void {
     const { status, body } = answer;
@@ -135,6 +148,11 @@ export class Answers {
     }
     known.hasFirst = true;
   }
+}
+
+function refilled<K, V>(known: Map<K, V>, entries: Iterable<readonly [K, V]>): void {
+  known.clear();
+  for (const [name, value] of entries) known.set(name, value);
 }
 
 /** A key belongs to a method and a path. */

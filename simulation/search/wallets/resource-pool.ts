@@ -15,6 +15,8 @@ const unlisted: Readonly<Record<string, string>> = { scores: 'txi', reports: 're
 /** Listed ones are what a list shows by itself; the others are archived, disconnected or ended. */
 const anyShare = 0.2;
 
+const anyId = /\b[a-z]{3}_[0-9a-f]{8}-[0-9a-f-]{27}\b/g;
+
 /** A record by its path, and the path of its route. */
 export interface NamedRecord {
   readonly template: string;
@@ -26,6 +28,8 @@ export class ResourcePool {
   readonly #routes: readonly Route[];
   readonly #find: ReturnType<typeof routeFinder>;
   readonly #ids = new Map<string, Set<string>>();
+  /** As last shown. */
+  readonly #states = new Map<string, string>();
   /** What lists have shown since the last change. */
   readonly #listed = new Map<string, readonly Item[]>();
   /** By the prefix of an id: the route of the record. */
@@ -78,14 +82,28 @@ export class ResourcePool {
     this.#harvest(body);
   }
 
-  /** Every id that an answer shows. */
+  /** The state of the last record that a path names, as last shown; empty: unknown. */
+  stateAt(path: string): string {
+    const [id = ''] = path.match(anyId)?.slice(-1) ?? [];
+    return this.#states.get(id) ?? '';
+  }
+
+  /** Every id that an answer shows, and states of records. */
   #harvest(body: unknown): void {
-    for (const id of JSON.stringify(body ?? null).match(/\b[a-z]{3}_[0-9a-f]{8}-[0-9a-f-]{27}\b/g) ?? []) {
+    this.#noteStates(body);
+    for (const id of JSON.stringify(body ?? null).match(anyId) ?? []) {
       const prefix = id.slice(0, 3);
       const known = this.#ids.get(prefix);
       if (known === undefined) this.#ids.set(prefix, new Set([id]));
       else known.add(id);
     }
+  }
+
+  #noteStates(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return;
+    const { id, status } = value as { readonly id?: unknown; readonly status?: unknown };
+    if (typeof id === 'string' && typeof status === 'string') this.#states.set(id, status);
+    for (const item of Object.values(value)) this.#noteStates(item);
   }
 
   /** A path of the tenant's own resources; undefined: there are none of that kind. */
@@ -105,6 +123,7 @@ export class ResourcePool {
       const route = this.#find('GET', path);
       if (route === undefined || pathParameters(route.path).length === 0 || !/\/:\w+$/.test(route.path)) continue;
       const { status, body } = await this.#operator.call('GET', path);
+      if (status === 200) this.#noteStates(body);
       return status === 200 ? body : undefined;
     }
     return undefined;

@@ -1,7 +1,7 @@
 /**
  * Steps made from the registry of routes: any operation, by any caller, towards any of its documented outcomes, with a body that
- * its example and its schema give. They come last in a run, when all work has ended and nothing else happens, on everything that
- * the run has made; a snapshot before them is restored afterwards (explore.ts).
+ * its example and its schema give, on everything that the run has made (explore.ts). Several walks at once, during faults, do not
+ * rest after a step: then an answer is compared with the version of the record that it changed. At rest nothing else changes it.
  */
 
 import type { Route } from '../../../gateway/api/route.ts';
@@ -28,6 +28,8 @@ const restMs = 1_500;
 
 /** The share of steps about the record that was made last. */
 const latestShare = 0.5;
+/** Of so many drawn steps, the walk takes the one that it took the least so far. */
+const candidates = 3;
 
 interface Call {
   readonly route: Route;
@@ -36,33 +38,39 @@ interface Call {
   readonly key: string | undefined;
 }
 
+/** The tenant's own resources, and those of the other tenants. */
+export interface WalkPools {
+  readonly own: ResourcePool;
+  readonly others: readonly ResourcePool[];
+}
+
 export class RouteWalk {
   readonly #tenancy: Tenancy;
   readonly #draw: Draw;
   readonly #routes: readonly Route[];
   readonly #own: ResourcePool;
   readonly #others: readonly ResourcePool[];
-  readonly #taken = new Map<Route, number>();
+  readonly #isAtRest: boolean;
+  /** Steps so far, by operation and state of the record. */
+  readonly #taken = new Map<string, number>();
   #latest: NamedRecord | undefined;
 
-  constructor(tenancy: Tenancy, draw: Draw, own: ResourcePool, others: readonly ResourcePool[]) {
+  constructor(tenancy: Tenancy, draw: Draw, { own, others }: WalkPools, isAtRest: boolean) {
     this.#tenancy = tenancy;
     this.#draw = draw;
     this.#routes = tenancy.world.routes.filter(isSearched);
     this.#own = own;
     this.#others = others;
+    this.#isAtRest = isAtRest;
   }
 
   /** One call, and its repetitions. */
   async step(): Promise<void> {
     const draw = this.#draw;
-    const route = this.#next();
     const aim = draw.weighted(aims);
-    const path =
-      this.#isOfLatest(route) && aim !== 'foreign' && aim !== 'unknown'
-        ? route.path.replace(this.#latest!.template, this.#latest!.path)
-        : await this.#path(route, aim === 'foreign' ? draw.pick([...this.#others, undefined]) : this.#own, aim);
-    if (path === undefined) return;
+    const next = await this.#next(aim);
+    if (next === undefined) return;
+    const { route, path } = next;
     const body = this.#body(route);
     const call: Call = { route, target: path, body, key: isIdempotent(route) ? this.#tenancy.key('walk') : undefined };
     switch (aim) {
@@ -73,11 +81,11 @@ export class RouteWalk {
         );
       case 'scoped':
         if (route.scope === undefined) return;
-        return this.#valid(call, await this.#hired([route.scope, ...previews]));
+        return this.#valid(call, await this.#hired([...(route.scope === 'any' ? [] : [route.scope]), ...previews]));
       case 'broken':
         return this.#broken(call);
       case 'unscoped': {
-        if (route.scope === undefined) return;
+        if (route.scope === undefined || route.scope === 'any') return;
         const operator = await this.#hired(allScopes.filter((scope) => scope !== route.scope));
         return this.#refused(call, operator, 403);
       }
@@ -88,16 +96,23 @@ export class RouteWalk {
     }
   }
 
-  /** An operation on the record that was made last, or one that the walk took seldom so far. */
-  #next(): Route {
+  /** On the record that was made last, or on any: an operation that the walk took seldom so far in the state of its record. */
+  async #next(aim: Aim): Promise<{ readonly route: Route; readonly path: string } | undefined> {
     const draw = this.#draw;
     const after = this.#routes.filter((route) => this.#isOfLatest(route));
     const some = after.length > 0 && draw.chance(latestShare) ? after : this.#routes;
-    const drawn = Array.from({ length: 3 }, () => draw.pick(some));
-    const takenOf = (route: Route) => (this.#taken.get(route) ?? 0) + (route.method === 'GET' ? 1 : 0);
-    const next = drawn.reduce((one, other) => (takenOf(other) < takenOf(one) ? other : one));
-    this.#taken.set(next, (this.#taken.get(next) ?? 0) + 1);
-    return next;
+    let least: { readonly route: Route; readonly path: string; readonly name: string } | undefined;
+    const takenOf = ({ route, name }: NonNullable<typeof least>) =>
+      (this.#taken.get(name) ?? 0) + (route.method === 'GET' ? 1 : 0);
+    for (let count = 0; count < candidates; count += 1) {
+      const route = draw.pick(some);
+      const path = await this.#path(route, aim);
+      if (path === undefined) continue;
+      const drawn = { route, path, name: `${route.operationId} ${this.#own.stateAt(path)}` };
+      if (least === undefined || takenOf(drawn) < takenOf(least)) least = drawn;
+    }
+    if (least !== undefined) this.#taken.set(least.name, (this.#taken.get(least.name) ?? 0) + 1);
+    return least;
   }
 
   #isOfLatest({ path }: Route): boolean {
@@ -110,9 +125,13 @@ export class RouteWalk {
   }
 
   /** undefined: there is no such resource. */
-  async #path(route: Route, pool: ResourcePool | undefined, aim: Aim): Promise<string | undefined> {
+  async #path(route: Route, aim: Aim): Promise<string | undefined> {
     const names = pathParameters(route.path);
-    if (aim !== 'unknown' && aim !== 'foreign') return pool?.path(route.path, this.#draw);
+    if (aim !== 'unknown' && aim !== 'foreign') {
+      if (this.#isOfLatest(route)) return route.path.replace(this.#latest!.template, this.#latest!.path);
+      return this.#own.path(route.path, this.#draw);
+    }
+    const pool = aim === 'foreign' ? this.#draw.pick([...this.#others, undefined]) : this.#own;
     if (names.length === 0 || route.errors?.includes(404) !== true || pool === undefined) return undefined;
     const path = await pool.path(route.path, this.#draw);
     if (aim === 'foreign') return path !== undefined && last.test(path) ? path : undefined;
@@ -149,11 +168,13 @@ export class RouteWalk {
     return answer;
   }
 
-  async #valid(call: Call, operator: Operator): Promise<void> {
-    const { route, target, body } = call;
+  async #valid(drawn: Call, operator: Operator): Promise<void> {
+    const { route, target } = drawn;
     const { landmarks, owner } = this.#tenancy;
     const isRead = route.method === 'GET';
     const before = isRead ? undefined : await this.#own.shown(target);
+    const call = { ...drawn, body: this.#versioned(drawn, before) };
+    const { body } = call;
     const answer = await this.#call(call, operator);
     await this.#repeated(call, operator, answer);
     if (isRead) return;
@@ -161,8 +182,10 @@ export class RouteWalk {
       this.#own.add(answer.body);
       const { id } = answer.body ?? {};
       if (typeof id === 'string') this.#latest = this.#own.made(target, id) ?? this.#latest;
-      await owner.client.pause(restMs);
+      if (this.#isAtRest) await owner.client.pause(restMs);
     }
+    this.#expected(call, before, answer);
+    if (!this.#isAtRest) return this.#changed(call, before, answer);
     const after = await this.#own.shown(target);
     const [issue = answer.body?.error?.code ?? ''] = issuesOf(answer);
     const [from, to] = [stateOf(before), stateOf(after)];
@@ -170,8 +193,8 @@ export class RouteWalk {
     const hasAllScopes = this.#tenancy.operators.includes(operator);
     const isWrong =
       answer.status < 300
-        ? before !== undefined && !maySucceed(route.operationId, from, to)
-        : (answer.status === 409 && before !== undefined && !mayRefuse(from, issue)) ||
+        ? before !== undefined && !maySucceed(route, from, to)
+        : (answer.status === 409 && before !== undefined && !mayRefuse(route.operationId, from, issue)) ||
           (issue === 'insufficient_scope' && hasAllScopes);
     if (isWrong)
       found(
@@ -183,6 +206,39 @@ export class RouteWalk {
         'changes-take-effect',
         `${about(route, target, body)} is refused with ${answer.status} ${issue}, and changes it`,
       );
+  }
+
+  /** A change of a record names the version that it has, or the one before. */
+  #versioned({ route, body }: Call, before: Shown): object | undefined {
+    const { properties = {} } = (route.body ?? {}) as JsonSchema;
+    if (!('expected_version' in properties) || before?.version === undefined) return body;
+    const expected = this.#draw.pick([before.version, before.version, before.version - 1, undefined]);
+    const { expected_version: _, ...rest } = body as { readonly expected_version?: unknown };
+    return expected === undefined || expected < 1 ? rest : { ...rest, expected_version: expected };
+  }
+
+  /** A version that is not the record's changes nothing. At rest only such a version is a conflict: nothing else changes anything. */
+  #expected({ route, target, body }: Call, before: Shown, { status, body: shown, ...rest }: ClientAnswer): void {
+    const { expected_version: expected } = (body ?? {}) as { readonly expected_version?: number };
+    const isChanged = status < 300 && shown?.id === before?.id && shown?.version !== before?.version;
+    const isConflict = issuesOf({ body: shown, ...rest }).includes('version_conflict');
+    const isWrong = isConflict
+      ? this.#isAtRest && (expected === undefined || expected === before?.version)
+      : isChanged && expected !== undefined && before?.version !== undefined && shown.version !== expected + 1;
+    if (isWrong)
+      found(
+        'answers-as-modelled',
+        `${about(route, target, body)}, at ${before?.version}, answers ${status} ${shown?.version}`,
+      );
+  }
+
+  /** While others change the record too: a version that follows the one before was made of it. */
+  #changed({ route, target, body }: Call, before: Shown, { status, body: shown }: ClientAnswer): void {
+    if (status > 299 || before?.version === undefined || shown?.id !== before.id) return;
+    if (shown.version !== before.version && shown.version !== before.version + 1) return;
+    const [from, to] = [stateOf(before), stateOf(shown)];
+    if (!maySucceed(route, from, to))
+      found('answers-as-modelled', `${about(route, target, body)}, ${from}, answers ${status}, and is ${to}`);
   }
 
   /** "A key gives one answer": the same for the same request, whatever it was; another request is refused. */
@@ -243,6 +299,8 @@ export class RouteWalk {
   }
 }
 
+type Shown = { readonly id?: unknown; readonly version?: number; readonly status?: unknown } | undefined;
+
 /** The last id of a path. */
 const last = /[a-z]{3}_[0-9a-f-]{36}(?!.*[a-z]{3}_[0-9a-f-]{36})/;
 /** The placeholder of the examples (gateway/api/examples.ts). */
@@ -256,7 +314,7 @@ function isWithoutModule(answer: ClientAnswer): boolean {
   return answer.status === 403 && issuesOf(answer).includes('module_access_needed');
 }
 
-function stateOf(shown: { readonly status?: unknown } | undefined): string {
+function stateOf(shown: Shown): string {
   return shown === undefined ? '-' : String(shown.status ?? '');
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { holdCryptography } from '../../../core/crypto/model/switch.ts';
+import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { Draw } from '../../cluster/draw.ts';
 import { randomStream } from '../../cluster/random.ts';
 import { CustodyWorld } from '../../service/custody-world.ts';
@@ -24,7 +25,7 @@ import { HookClient } from './hook-client.ts';
 import { searchScheduleMs } from './hook-exercises.ts';
 import { Landmarks } from './landmarks.ts';
 import { MoneyClient } from './money-client.ts';
-import { chainBlockMs, planOf, type RunPlan } from './profiles.ts';
+import { chainBlockMs, drawFaults, planOf, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
@@ -95,6 +96,9 @@ export async function runWorldPlan(
   const isCalm = profile === 'calm';
   const parts = { world, answers: new Answers(), landmarks, isCalm };
   const tenancies = tenants.map((tenant) => new Tenancy(tenant, parts));
+  const arm = (faults: readonly Fault[]) =>
+    held(crypto, () => faults.forEach((fault) => void world.clusters.arm(fault)));
+  const heal = () => held(crypto, () => world.clusters.heal());
   const ended = (verdict: EndedRun['verdict']): EndedRun => ({
     verdict,
     tookMs: world.nowMs - world.cluster.time.beganMs,
@@ -105,17 +109,23 @@ export async function runWorldPlan(
     const draw = drawFrom(world.random('draw'));
     await world.run(open(tenancies, plan, draw), workWithinMs);
     isOn = true;
-    held(crypto, () => plan.faults.forEach((fault) => void world.clusters.arm(fault)));
+    arm(plan.faults);
     for (const { fault } of plan.faults) landmarks.reach(`fault ${fault}`);
     if (plan.clusters > 1) landmarks.reach('two clusters');
     await world.run(work(tenancies, plan, world), workWithinMs);
     ports.end();
     isOn = false;
-    held(crypto, () => world.clusters.heal());
+    heal();
     await settle(world, tenancies, workWithinMs);
     leases.end();
     checkStored(world, tenants);
-    await explore(world, tenancies, workWithinMs);
+    const faults =
+      profile === 'calm' ? [] : drawFaults(drawFrom(world.random('walk/faults')), profile, plan.gateways, plan.workers);
+    await explore(world, tenancies, {
+      faults: plan.faults.length === 0 ? [] : faults,
+      ...{ arm, heal },
+      withinMs: workWithinMs,
+    });
     return ended({ kind: 'passed' });
   } catch (error) {
     if (error instanceof Finding) return ended({ kind: 'violated', invariant: error.invariant, cause: error.message });

@@ -31,6 +31,8 @@ export interface OwnWallet {
   readonly network: string;
   readonly provider: string;
   readonly address: string;
+  /** Further ones, filled during the run. */
+  readonly receive: string[];
   /** Its coin first, each with its initial balance. */
   readonly assets: readonly { readonly symbol: string; readonly began: string }[];
 }
@@ -290,10 +292,12 @@ export class Tenancy {
     this.secrets.push(token);
     return world.client(token, {
       triesMax: 300,
-      sent: (method, target) => this.#allowances.sent(classOf(method, target), world.nowMs),
-      heard: (method, target, answer) => {
-        answers.heard(tenant, target, answer);
-        if (this.isCalm) this.#allowances.heard(target, classOf(method, target), answer, world.nowMs);
+      sent: (method, target) => {
+        const counted = this.#allowances.sent(target, classOf(method, target), world.nowMs);
+        return (answer) => {
+          answers.heard(tenant, target, answer);
+          if (this.isCalm) counted(answer, world.nowMs);
+        };
       },
     });
   }
@@ -328,6 +332,7 @@ export class Tenancy {
       network: wallet.network,
       provider: wallet.provider,
       address: wallet.addresses[0].address,
+      receive: [],
       assets: (wallet.assets as { symbol: string; balance: string }[]).map(({ symbol, balance }) => ({
         symbol,
         began: balance,

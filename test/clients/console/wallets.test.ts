@@ -224,6 +224,9 @@ test('an id leads to the panel that shows it', () => {
     'sig_1',
     'my-key',
     ' sig_1 ',
+    'whk_1',
+    'evt_1',
+    'pol_1',
   ].map((id) => {
     const { panel, chosen, words } = placeOfId(id);
     return `${panel} ${chosen} ${words}`.trim().replace('  ', ' ?');
@@ -238,5 +241,6 @@ test('an id leads to the panel that shows it', () => {
       'cluster redis',
     ],
     ...['requests ?req_1', 'ceremonies ?tn_1', 'ceremonies sig_1', 'ceremonies ?my-key', 'ceremonies sig_1'],
+    ...['webhooks whk_1', 'webhooks ?evt_1', 'webhooks ?pol_1'],
   ]);
 });

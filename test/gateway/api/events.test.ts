@@ -124,19 +124,24 @@ describe('events', () => {
     for (const id of unknown) expect((await read(id)).statusCode, id).toBe(404);
   });
 
-  it('are found by id behind more than a page of others, stamped later than their ids say', async () => {
+  it('are found by id behind more than a page of others, stamped later or earlier than their ids say', async () => {
     const late = { ...event(20), atMs: event(4000).atMs };
+    const early = { ...event(21), atMs: event(21).atMs - 60_000 };
+    await store.commit('tn_late', { events: [early] });
     for (const first of [30, 780]) {
       await store.commit('tn_late', { events: Array.from({ length: 750 }, (_, at) => event(first + at)) });
     }
     await store.commit('tn_late', { events: [late] });
     const token = 'svc_sk_test_lateevents0000';
     rest.tokens.put(token, { tenant: 'tn_late' });
-    const { statusCode, body } = await rest.app.inject({
-      url: `/v1/events/${late.id}`,
-      headers: { authorization: `Bearer ${token}` },
-    });
-    expect([statusCode, JSON.parse(body)]).toMatchObject([200, { id: late.id, sequence: 1_501 }]);
+    for (const [id, sequence] of [
+      [early.id, 1],
+      [late.id, 1_502],
+    ]) {
+      const headers = { authorization: `Bearer ${token}` };
+      const { statusCode, body } = await rest.app.inject({ url: `/v1/events/${id}`, headers });
+      expect([statusCode, JSON.parse(body)]).toMatchObject([200, { id, sequence }]);
+    }
   });
 
   it.each(['limit=1', 'limit=5', 'limit=1&type=webhook.*', 'limit=2&after_sequence=3'])(

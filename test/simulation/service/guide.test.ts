@@ -89,8 +89,14 @@ test.each([
   ['approveTransactionIntent', 'cancelled', 'approved', false],
   ['testProviderConnection', 'disconnected', 'connected', false],
   ['rotateWebhookSecret', 'enabled', 'disabled', false],
+  ['executePlan', 'proposed', 'completed', true],
+  ['executePlan', 'cancelled', 'executing', false],
+  ['cancelTokenOrder', 'processing', 'rejected', false],
+  ['freezeToken', 'deploying', 'frozen', false],
+  ['deleteWebhook', 'suspended', '-', true],
 ])('%s of what is %s may make it %s: %s', (operation, from, to, may) => {
-  expect(maySucceed(operation, from, to)).toBe(may);
+  const { routes } = new CustodyWorld({ seed: 'states' });
+  expect(maySucceed(routes.find(({ operationId }) => operationId === operation)!, from, to)).toBe(may);
 });
 
 /** Where test/support/native-modules.ts compiles the product. */

@@ -1,5 +1,7 @@
 /** The checks of a random run that compare what was asked with what is shown, and events with each other, find what is planted. */
 import { describe, expect, test } from 'vitest';
+import { Allowances } from '../../../simulation/search/wallets/allowances.ts';
+import { Answers } from '../../../simulation/search/wallets/answer-invariants.ts';
 import { checkDated, checkShown } from '../../../simulation/search/wallets/as-asked.ts';
 import type { CustodyWorld } from '../../../simulation/service/custody-world.ts';
 import { checkConstants } from '../../../simulation/service/invariants/constants.ts';
@@ -20,6 +22,59 @@ function log(...told: readonly (readonly [type: string, id: string, object?: obj
     }),
   );
 }
+
+test('an answer that shows an older version, unless the service was restored', () => {
+  const answers = new Answers();
+  const read = (version: number, key?: string) => {
+    const asked = { tenant: 'tn_1', actor: 'one', method: 'POST', target: '/v1/x', body: { version }, key };
+    const body = { id: 'wal_1', version, status: version };
+    answers.answered(asked, { status: 200, body, headers: {}, tries: 1 }, answers.asking(asked));
+  };
+  read(1, 'first');
+  const restore = answers.snapshot();
+  read(2, 'second');
+  expect(() => read(1)).toThrow('shows tn_1 wal_1 at 1, after it was shown at 2');
+  restore();
+  expect(() => read(1)).not.toThrow();
+  // Its key is free again; the key of before is not.
+  expect(() => read(2, 'second')).not.toThrow();
+  expect(() => read(2, 'first')).toThrow('first answers another request');
+});
+
+describe('an answer that shows another allowance', () => {
+  /** `read` calls of the class before this one, each answered at once, in a window of two seconds. */
+  const shows =
+    ({ read = 0, policy = '"reads";q=60;w=2', state = '"reads";r=59;t=2', tookMs = 10 }) =>
+    () => {
+      const allowances = new Allowances();
+      for (let count = 0; count < read; count += 1) allowances.sent('/v1/x', 'reads', 100)({ headers: {} }, 110);
+      for (let count = 0; count < 5; count += 1) allowances.sent('/v1/x', 'writes', 100)({ headers: {} }, 110);
+      allowances.sent(
+        '/v1/x',
+        'reads',
+        200,
+      )({ headers: { 'ratelimit-policy': policy, ratelimit: state } }, 200 + tookMs);
+    };
+
+  test('than its class has left', () => {
+    expect(shows({})).not.toThrow();
+    expect(shows({ state: '"reads";r=58;t=2' })).toThrow('after 1 calls of its class in this window');
+    expect(shows({ read: 2, state: '"reads";r=57;t=1' })).not.toThrow();
+    expect(shows({ read: 2, state: '"reads";r=56;t=1' })).toThrow('after 3 calls of its class');
+    expect(shows({ state: '"reads";r=60;t=2' })).toThrow('r=60');
+    expect(shows({ state: '"reads";r=59;t=3' })).toThrow('t=3');
+  });
+
+  test('of another class', () => {
+    expect(shows({ state: '"writes";r=59;t=2' })).toThrow('of reads, shows');
+    expect(shows({ policy: '"writes";q=60;w=2' })).toThrow('of reads, shows');
+  });
+
+  test('and none that is counted long before its answer, or is not counted', () => {
+    expect(shows({ read: 2, state: '"reads";r=57;t=2', tookMs: 2_500 })).not.toThrow();
+    expect(() => new Allowances().sent('/v1/x', 'reads', 0)({ headers: {} }, 10)).not.toThrow();
+  });
+});
 
 describe('an answer that shows something else than was asked for', () => {
   const shows =

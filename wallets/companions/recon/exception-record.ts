@@ -3,7 +3,9 @@
  * of an asset of a wallet) has one open exception at most: a later job that meets it again changes that one. It is resolved
  * once, and stays resolved until one of the two sides changes.
  */
+
 import { createHash } from 'node:crypto';
+import { becoming } from '../../../gateway/api/state-changes.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
@@ -79,8 +81,12 @@ export interface ComparisonFinding {
   readonly isFinal: boolean;
 }
 
+type ExceptionStatus = 'open' | 'resolved';
+
+export const exceptionResolving = becoming<ExceptionStatus>('resolved', 'open');
+
 export interface ExceptionRecord extends Versioned, ComparisonFinding {
-  readonly status: 'open' | 'resolved';
+  readonly status: ExceptionStatus;
   readonly firstJobId: string;
   readonly lastJobId: string;
   /** Jobs that have found it. */

@@ -3,12 +3,16 @@
  * exceptions found, in one change. So after an interruption anywhere any worker can continue the run, without repeating or
  * losing an exception.
  */
+import { becoming } from '../../../gateway/api/state-changes.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const jobKinds = ['balances', 'transactions'] as const;
 export type JobKind = (typeof jobKinds)[number];
 export const jobStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
+
+/** The states in which it may be cancelled; repeated, that changes nothing. */
+export const jobCancelling = becoming<JobStatus>('cancelled', 'queued', 'running', 'cancelled');
 
 /** Our records, in the order in which a job reads them. */
 export const ownPhases = ['transfers', 'deposits', 'exchanges'] as const;

@@ -1,9 +1,11 @@
 /** Creates and cancels jobs, and checks who may see them. */
+
 import type { Static } from 'typebox';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { mayUseConnection, noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { readWallet } from '../../custody/wallets/public.ts';
@@ -13,9 +15,9 @@ import { create, update } from '../../store/changes.ts';
 import { jobEvent } from './events.ts';
 import {
   firstPlace,
-  isOver,
   type JobProgress,
   type JobRecord,
+  jobCancelling,
   jobDuePrefix,
   jobKeptMs,
   jobType,
@@ -138,7 +140,7 @@ export async function cancelJob(context: RequestContext, id: string): Promise<An
   const { nowMs } = context;
   const before = await findJob(context, id);
   if (before.status === 'cancelled') return { status: 200, body: jobView(before) };
-  if (isOver(before.status)) throw new ServiceError('conflict', `the job is ${before.status}`);
+  if (!isAllowedIn(jobCancelling, before.status)) throw new ServiceError('conflict', `the job is ${before.status}`);
   const job = nextJob(before, { status: 'cancelled', finishedAtMs: nowMs }, nowMs);
   return {
     status: 200,

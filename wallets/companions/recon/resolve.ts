@@ -2,9 +2,11 @@
  * Resolves an exception, once. `adjusted` also corrects our ledger by the difference of the two sides. The intent or deposit
  * behind it does not change: it is history. A correction omits the part that an earlier correction already made.
  */
+
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { intentType } from '../../custody/intents/public.ts';
 import {
@@ -23,6 +25,7 @@ import { exceptionEvent } from './events.ts';
 import {
   type Correction,
   type ExceptionRecord,
+  exceptionResolving,
   exceptionType,
   fingerprintIndex,
   fingerprintOf,
@@ -44,7 +47,7 @@ export async function resolveException(
   { resolution, note = null }: { readonly resolution: Resolution; readonly note?: string | null },
 ): Promise<Answer> {
   const before = await findException(context, id);
-  if (before.status === 'resolved') {
+  if (!isAllowedIn(exceptionResolving, before.status)) {
     throw new ServiceError('conflict', `the exception was resolved as ${before.resolution?.resolution}`);
   }
   const isAdjusted = resolution === 'adjusted';

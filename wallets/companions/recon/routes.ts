@@ -4,8 +4,14 @@ import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, Id, ListOf, OneOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
-import { exceptionsOfConnection, exceptionType, exceptionTypes, severities } from './exception-record.ts';
-import { jobKinds, jobStatuses, jobsOfConnection, jobType } from './job-record.ts';
+import {
+  exceptionResolving,
+  exceptionsOfConnection,
+  exceptionType,
+  exceptionTypes,
+  severities,
+} from './exception-record.ts';
+import { jobCancelling, jobKinds, jobStatuses, jobsOfConnection, jobType } from './job-record.ts';
 import { cancelJob, createJob, findJob, type Wake } from './jobs.ts';
 import { findException, resolveException } from './resolve.ts';
 import { Exception, Job, JobBody, ResolveBody } from './schemas.ts';
@@ -84,6 +90,7 @@ export function reconRoutes({ wake }: { readonly wake: Wake }): readonly Route[]
       params: jobParams,
       responses: oneJob,
       errors: [404, 409],
+      states: jobCancelling,
       handle: (context, { params }) => cancelJob(context, params.id),
     }),
     route({
@@ -125,6 +132,7 @@ export function reconRoutes({ wake }: { readonly wake: Wake }): readonly Route[]
       body: ResolveBody,
       responses: oneException,
       errors: [404, 409],
+      states: exceptionResolving,
       handle: (context, { params, body }) => resolveException(context, params.id, body),
     }),
   ];

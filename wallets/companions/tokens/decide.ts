@@ -2,10 +2,12 @@
  * Votes on orders, and their cancellation. A vote counts once; the initiator has none, and neither has a caller that the policy
  * does not name. The last vote also creates the order's intent, in the same change.
  */
+
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { assertVersion } from '../../../gateway/api/failures.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn, type StateChanges, statesOf } from '../../../gateway/api/state-changes.ts';
 import { usableConnection } from '../../custody/connections/public.ts';
 import {
   ballotOf,
@@ -19,13 +21,14 @@ import {
   type VoteRequest,
   walletNotActive,
 } from '../../custody/intents/public.ts';
+import { walletStates } from '../../custody/wallets/public.ts';
 import { merge } from '../../store/changes.ts';
 import { orderChange } from './effects.ts';
 import { findOrder } from './find.ts';
 import type { TokenDeps } from './issue.ts';
 import { lastOrder, rejectOrder, voteOnOrder } from './machine.ts';
 import type { OrderRecord } from './record.ts';
-import type { OrderStatus } from './states.ts';
+import { type OrderStatus, orderStates } from './states.ts';
 import { orderView } from './view.ts';
 
 interface Params {
@@ -44,14 +47,14 @@ export async function approveOrder(
   const vote = intents.votes.seal(context.tenant, order.draft, ballot);
   if (hasVoted(order, vote.by, vote.decision)) return { status: 200, body: orderView(order) };
   assertVoter(order, vote.by);
-  checkState(order, ['pending_approval'], context.nowMs);
+  checkState(order, orderStates.vote, context.nowMs);
   assertVersion('the order', order, request.expected_version);
   const move = voteOnOrder(order, vote);
   const after = lastOrder(move);
   const answer = { status: 200, body: orderView(after), change: orderChange(context, move) };
   if (after.status !== 'reserve_check') return answer;
   const { wallet } = await findWallet(context, order.draft.walletId);
-  if (wallet.status !== 'active') throw walletNotActive(wallet.status);
+  if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   const connection = await usableConnection(context, wallet.connectionId);
   const { approvals, approvalsRequired, approvers } = after;
   const verdict = { kind: 'approved', votes: { approvals, approvalsRequired, approvers } } as const;
@@ -72,7 +75,7 @@ export async function cancelOrder(
 ): Promise<Answer> {
   const { nowMs, principal, store, tenant } = context;
   const order = await findOrder(context, params);
-  checkState(order, ['pending_approval', 'reserve_check'], nowMs);
+  checkState(order, orderStates.cancel, nowMs);
   const by = actorOf(principal);
   const error = { code: 'CANCELLED', message: reason ?? `called off by ${by}` };
   const move = rejectOrder(order, 'CANCELLED', error, nowMs);
@@ -98,9 +101,9 @@ function assertVoter(order: OrderRecord, by: string): void {
 }
 
 /** An order past its time counts as expired, even before its job has rejected it. */
-function checkState({ status, expiresAtMs }: OrderRecord, allowed: readonly OrderStatus[], nowMs: number): void {
+function checkState({ status, expiresAtMs }: OrderRecord, changes: StateChanges<OrderStatus>, nowMs: number): void {
   const isLate = status === 'pending_approval' && nowMs >= expiresAtMs;
-  if (isLate || !allowed.includes(status)) throw wrongState(isLate ? 'expired' : status, allowed.join(' or '));
+  if (isLate || !isAllowedIn(changes, status)) throw wrongState(isLate ? 'expired' : status, statesOf(changes));
 }
 
 function wrongState(status: string, wanted: string): ServiceError {

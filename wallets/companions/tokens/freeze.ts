@@ -2,13 +2,15 @@
  * Freezes a token: until it is unfrozen, nothing is minted, redeemed or transferred. Transactions already on a chain continue.
  * Orders about to be signed are rejected, approved transfers wait.
  */
+
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.ts';
 import { merge, update } from '../../store/changes.ts';
 import { tokenChange } from './effects.ts';
 import { findToken } from './find.ts';
-import type { OwnTokenRecord } from './record.ts';
+import { type OwnTokenRecord, tokenStates } from './record.ts';
 import { tokenView } from './view.ts';
 
 /** Freezing a frozen token changes nothing, and neither does unfreezing an active one. */
@@ -22,7 +24,7 @@ export async function setTokenFrozen(
   const { token, balances } = await findToken(context, id);
   const status = isFrozen ? 'frozen' : 'active';
   if (token.status === status) return { status: 200, body: tokenView(token, balances) };
-  if (token.status !== 'active' && token.status !== 'frozen') {
+  if (!isAllowedIn(isFrozen ? tokenStates.freeze : tokenStates.unfreeze, token.status)) {
     throw new ServiceError('conflict', `the token is ${token.status}`, {
       details: [{ field: 'status', issue: 'state_conflict', message: 'the token must be deployed' }],
     });

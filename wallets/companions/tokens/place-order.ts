@@ -3,10 +3,12 @@
  * `reserve_check` with its intent, created in the same change; the check itself happens when the intent's signing begins
  * (owner.ts).
  */
+
 import type { Static } from 'typebox';
 import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import {
   destinationIssues,
   draftOf,
@@ -24,7 +26,7 @@ import { orderChange } from './effects.ts';
 import { findToken } from './find.ts';
 import type { TokenDeps } from './issue.ts';
 import { lastOrder, openOrder } from './machine.ts';
-import { intentIdOf, type OrderKind, type OwnTokenRecord, orderOrigin } from './record.ts';
+import { intentIdOf, type OrderKind, type OwnTokenRecord, orderOrigin, tokenStates } from './record.ts';
 import { readReserve } from './reserve.ts';
 import type { MintBody, RedeemBody } from './schemas.ts';
 import { orderView } from './view.ts';
@@ -147,7 +149,7 @@ function unitsOf({ decimals }: OwnTokenRecord, amount: string, issues: FieldIssu
 }
 
 function assertActive({ status }: OwnTokenRecord): void {
-  if (status === 'active') return;
+  if (isAllowedIn(tokenStates.order, status)) return;
   throw new ServiceError('conflict', `the token is ${status}: it takes no orders`, {
     details: [{ field: 'status', issue: 'state_conflict', message: 'the token must be active' }],
   });

@@ -3,7 +3,9 @@
  * neither in circulation nor being minted, `reserved` is being minted. They begin as the cap and 0, so the ledger itself keeps
  * the supply between zero and the cap.
  */
+
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { becoming, unchangedIn } from '../../../gateway/api/state-changes.ts';
 import type { IntentDraft, Vote } from '../../custody/intents/public.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
@@ -12,6 +14,13 @@ import { isFinal, type OrderStatus } from './states.ts';
 
 export const tokenStatuses = ['deploying', 'active', 'frozen', 'failed'] as const;
 export type TokenStatus = (typeof tokenStatuses)[number];
+
+/** By operation; repeated, a freezing changes nothing. */
+export const tokenStates = {
+  order: unchangedIn<TokenStatus>('active'),
+  freeze: becoming<TokenStatus>('frozen', 'active', 'frozen'),
+  unfreeze: becoming<TokenStatus>('active', 'frozen', 'active'),
+};
 
 export interface OwnTokenRecord extends Versioned, TokenTerms {
   readonly status: TokenStatus;

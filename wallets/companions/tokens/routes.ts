@@ -1,14 +1,16 @@
 /** The routes of token operations. */
+
 import { exampleIds, exampleNetwork, exampleReceiver } from '../../../gateway/api/examples.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { type Route, route } from '../../../gateway/api/route.ts';
+import { unchangedIn } from '../../../gateway/api/state-changes.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import { approveOrder, cancelOrder } from './decide.ts';
 import { findOrder, findToken } from './find.ts';
 import { setTokenFrozen } from './freeze.ts';
 import { issueToken, type TokenDeps } from './issue.ts';
 import { mintToken, redeemToken } from './place-order.ts';
-import { orderType, tokenType } from './record.ts';
+import { orderType, tokenStates, tokenType } from './record.ts';
 import {
   CreateBody,
   MintBody,
@@ -24,6 +26,7 @@ import {
   TokenQuery,
   VoteBody,
 } from './schemas.ts';
+import { orderStates, orderStatuses } from './states.ts';
 import { orderView, tokenView } from './view.ts';
 
 const exampleReserve = { type: 'wallet', asset: 'USDC', wallet_id: exampleIds.wallet };
@@ -115,6 +118,7 @@ function ofTokens(deps: TokenDeps): readonly Route[] {
         bodyOptional: true,
         responses: { 200: { schema: Token, description: 'the token' } },
         errors: [404, 409],
+        states: verb === 'freeze' ? tokenStates.freeze : tokenStates.unfreeze,
         handle: (context, { params, body }) => setTokenFrozen(context, params.id, verb === 'freeze', body.reason),
       }),
     ),
@@ -138,6 +142,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       body: MintBody,
       responses: { 201: { schema: TokenOrder, description: 'the order' } },
       errors: [404, 409, 422],
+      states: tokenStates.order,
       handle: (context, { params, body }) => mintToken(deps, context, params.id, body),
     }),
     route({
@@ -155,6 +160,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       body: RedeemBody,
       responses: { 201: { schema: TokenOrder, description: 'the order' } },
       errors: [404, 409, 422],
+      states: tokenStates.order,
       handle: (context, { params, body }) => redeemToken(deps, context, params.id, body),
     }),
     route({
@@ -213,6 +219,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       bodyOptional: true,
       responses: { 200: { schema: TokenOrder, description: 'the order after the vote' } },
       errors: [404, 409, 422],
+      states: { ...unchangedIn(...orderStatuses), ...orderStates.vote },
       handle: (context, { params, body }) => approveOrder(deps, context, params, body),
     }),
     route({
@@ -228,6 +235,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       bodyOptional: true,
       responses: { 200: { schema: TokenOrder, description: 'the order, rejected' } },
       errors: [404, 409],
+      states: orderStates.cancel,
       handle: (context, { params, body }) => cancelOrder(context, params, body.reason),
     }),
   ];

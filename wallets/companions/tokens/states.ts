@@ -1,3 +1,5 @@
+import { becoming, continuing, unchangedIn } from '../../../gateway/api/state-changes.ts';
+
 /**
  * The states of a token order and their transitions, in one table. docs/tokens.md shows it. A state without successors is
  * final.
@@ -21,6 +23,12 @@ export const orderTransitions: Readonly<Record<OrderStatus, readonly OrderStatus
   completed: [],
   rejected: [],
   failed: [],
+};
+
+/** By operation. A vote that is repeated changes nothing, in any state. */
+export const orderStates = {
+  vote: continuing(orderTransitions, unchangedIn<OrderStatus>('pending_approval')),
+  cancel: becoming<OrderStatus>('rejected', 'pending_approval', 'reserve_check'),
 };
 
 /** For the documents. */

@@ -4,6 +4,7 @@
  * A trade moves both balances through transfers under the tenant's policies: one pays the venue account, which exchanges,
  * and one or two bring back the bought amount and the rest. Whole numbers of any size are decimal strings.
  */
+import { leadingTo } from '../../../gateway/api/state-changes.ts';
 import type { VenueRefusal } from '../../providers/market/public.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import type { Actor } from './actor.ts';
@@ -19,6 +20,12 @@ export const planTransitions: Readonly<Record<PlanStatus, readonly PlanStatus[]>
   completed: [],
   failed: [],
   cancelled: [],
+};
+
+/** By operation; repeated, neither changes anything. */
+export const planStates = {
+  execute: leadingTo(planTransitions, 'executing'),
+  cancel: leadingTo(planTransitions, 'cancelled'),
 };
 
 export const tradeStatuses = ['planned', 'paying', 'exchanging', 'returning', 'completed', 'failed'] as const;

@@ -10,6 +10,7 @@ import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, OneOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
+import { continuing, isAllowedIn, unchangedIn } from '../../../gateway/api/state-changes.ts';
 import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create, update } from '../../store/changes.ts';
@@ -17,7 +18,15 @@ import type { Change } from '../../store/contract.ts';
 import { type Actor, actorFrom, principalFrom } from './actor.ts';
 import { badField, readUnits, unitsText } from './amounts.ts';
 import { planEvent } from './execution.ts';
-import { nextPlan, type PlanRecord, planPrefix, planStatuses, planType } from './plan-record.ts';
+import {
+  nextPlan,
+  type PlanRecord,
+  planPrefix,
+  planStates,
+  planStatuses,
+  planTransitions,
+  planType,
+} from './plan-record.ts';
 import { type Objection, type PlanInput, type PlannedTrades, planProposal, planTrades } from './planner.ts';
 import { Plan, RebalanceBody } from './schemas.ts';
 import {
@@ -181,6 +190,7 @@ const executeRoute = (deps: PlanDeps) =>
     params,
     responses: { 200: { schema: Plan, description: 'the plan, being executed' } },
     errors: [404, 409],
+    states: continuing(planTransitions, { ...planStates.execute, ...unchangedIn('executing') }),
     handle: (context, { params: { id } }) => execute(deps, context, id),
   });
 
@@ -191,7 +201,7 @@ async function execute(deps: PlanDeps, context: RequestContext, id: string): Pro
   if (before.status === 'executing' && sameActor(before.executor, by)) return { status: 200, body: planView(before) };
   const strategy = await readStrategy(context, before.strategyId);
   assertMay(context, strategy, before);
-  if (before.status !== 'proposed' && before.status !== 'pending_approval') {
+  if (!isAllowedIn(planStates.execute, before.status)) {
     throw refusal(`the plan is ${before.status}`, 'plan.status', before.status);
   }
   if (before.trades.length === 0) throw refusal('the plan has no trades', 'plan.trades', 'empty');
@@ -226,10 +236,11 @@ const cancelPlan = route({
   params,
   responses: { 200: { schema: Plan, description: 'the cancelled plan' } },
   errors: [404, 409],
+  states: { ...planStates.cancel, ...unchangedIn('cancelled') },
   handle: async (context, { params: { id } }) => {
     const before = await readPlan(context, id);
     if (before.status === 'cancelled') return { status: 200, body: planView(before) };
-    if (before.status !== 'proposed' && before.status !== 'pending_approval') {
+    if (!isAllowedIn(planStates.cancel, before.status)) {
       throw refusal(`the plan is ${before.status}`, 'plan.status', before.status);
     }
     const plan = nextPlan(before, { status: 'cancelled' }, context.nowMs);

@@ -3,6 +3,7 @@
  * change; whole numbers of any size are decimal strings.
  */
 
+import { becoming, unchangedIn } from '../../../gateway/api/state-changes.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import type { Actor } from './actor.ts';
 
@@ -15,6 +16,15 @@ export type Autonomy = (typeof autonomyLevels)[number];
 
 export const triggerKinds = ['manual', 'interval', 'drift'] as const;
 export type TriggerKind = (typeof triggerKinds)[number];
+
+export const strategyStatuses = ['active', 'archived'] as const;
+type StrategyStatus = (typeof strategyStatuses)[number];
+
+/** By operation; an archiving that is repeated changes nothing. */
+export const strategyStates = {
+  use: unchangedIn<StrategyStatus>('active'),
+  archive: becoming<StrategyStatus>('archived', ...strategyStatuses),
+};
 
 export interface StrategyTerms {
   readonly strategyVersion: number;
@@ -52,7 +62,7 @@ export interface StrategyTerms {
 }
 
 export interface StrategyRecord extends Versioned {
-  readonly status: 'active' | 'archived';
+  readonly status: StrategyStatus;
   /** At least one, in order. */
   readonly versions: readonly StrategyTerms[];
   /** The plan in execution: one at a time. */

@@ -8,6 +8,7 @@ import { exampleIds } from '../../../gateway/api/examples.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, OneOf, PathId, pageQuery, WholeNumberText } from '../../../gateway/api/schema-kit.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
 import { walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
@@ -19,6 +20,7 @@ import { Strategy, StrategyBody } from './schemas.ts';
 import {
   type StrategyRecord,
   type StrategyTerms,
+  strategyStates,
   strategyType,
   termsOf,
   triggerPrefix,
@@ -150,6 +152,7 @@ const nextVersion = (deps: StrategyDeps) =>
     body: StrategyBody,
     responses: { 201: { schema: Strategy, description: 'the new version' } },
     errors: [404, 409],
+    states: strategyStates.use,
     handle: async (context, { params: { id }, body }) => {
       const before = await readStrategy(context, id);
       assertActive(before);
@@ -177,6 +180,7 @@ const archiveStrategy = route({
   params,
   responses: { 200: { schema: Strategy, description: 'the archived strategy' } },
   errors: [404, 409],
+  states: strategyStates.archive,
   handle: async (context, { params: { id } }) => {
     const before = await readStrategy(context, id);
     if (before.status === 'archived') return { status: 200, body: strategyView(before) };
@@ -197,7 +201,7 @@ export async function readStrategy(context: RequestContext, id: string): Promise
 
 /** Throws ServiceError 409. */
 export function assertActive({ status }: StrategyRecord): void {
-  if (status === 'active') return;
+  if (isAllowedIn(strategyStates.use, status)) return;
   throw new ServiceError('conflict', 'the strategy is archived', {
     details: [{ field: 'strategy.status', issue: 'archived' }],
   });

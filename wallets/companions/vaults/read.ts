@@ -1,8 +1,17 @@
 /** Reading vaults and keys with the caller's permissions. They belong to no provider connection. */
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
-import { keysIndex, keysMax, type VaultKeyRecord, type VaultRecord, vaultKeyType, vaultType } from './record.ts';
+import {
+  keysIndex,
+  keysMax,
+  type VaultKeyRecord,
+  type VaultRecord,
+  vaultKeyType,
+  vaultStates,
+  vaultType,
+} from './record.ts';
 
 export async function readVault({ store, tenant, principal }: RequestContext, id: string): Promise<VaultRecord> {
   const vault = seesWholeTenant(principal) ? await store.read(tenant, vaultType, id) : undefined;
@@ -13,7 +22,7 @@ export async function readVault({ store, tenant, principal }: RequestContext, id
 /** Throws ServiceError 404, and 409 when it is archived. */
 export async function openVault(context: RequestContext, id: string): Promise<VaultRecord> {
   const vault = await readVault(context, id);
-  if (vault.status === 'active') return vault;
+  if (isAllowedIn(vaultStates.use, vault.status)) return vault;
   throw vaultArchived();
 }
 

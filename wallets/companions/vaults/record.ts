@@ -8,6 +8,7 @@
  * | closing | deleted, when every node has confirmed that its share is gone |
  */
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { becoming, unchangedIn } from '../../../gateway/api/state-changes.ts';
 import type { KeyScheme } from '../../../proto/key-schemes.ts';
 import { answerLifetimeMs } from '../../store/commit-argument.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
@@ -24,6 +25,13 @@ export const curves = ['secp256k1', 'ed25519'] as const;
 export type VaultCurve = (typeof curves)[number];
 export const approvalModes = ['unspecified', 'direct_allowed', 'human_required'] as const;
 export const vaultStatuses = ['active', 'archived'] as const;
+type VaultStatus = (typeof vaultStatuses)[number];
+
+/** By operation; an archiving that is repeated changes nothing. */
+export const vaultStates = {
+  use: unchangedIn<VaultStatus>('active'),
+  archive: becoming<VaultStatus>('archived', ...vaultStatuses),
+};
 export const keyStatuses = ['active', 'closing', 'deleted'] as const;
 
 /** The most keys of a vault. */
@@ -31,7 +39,7 @@ export const keysMax = 50;
 
 export interface VaultRecord extends Versioned {
   readonly name: string;
-  readonly status: (typeof vaultStatuses)[number];
+  readonly status: VaultStatus;
   readonly keystoreType: KeystoreName;
   readonly curve: VaultCurve;
   readonly threshold: number;

@@ -7,7 +7,7 @@ import { type Route, route } from '../../../gateway/api/route.ts';
 import { type ArchiveDeps, archiveVault } from './archive.ts';
 import { type CreateDeps, createKey, createVault } from './create.ts';
 import { readVault } from './read.ts';
-import { keysIndex, vaultKeyType, vaultType } from './record.ts';
+import { keysIndex, vaultKeyType, vaultStates, vaultType } from './record.ts';
 import {
   ArchiveBody,
   CreateKeyBody,
@@ -67,6 +67,7 @@ function makingRoutes(deps: VaultDeps): readonly Route[] {
       bodyOptional: true,
       responses: { 201: { schema: VaultKey, description: 'the key' } },
       errors: [404, 409, 422],
+      states: vaultStates.use,
       handle: (context, { params, body }) => createKey(deps, context, params.id, body),
     }),
   ];
@@ -151,6 +152,7 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
         },
       },
       errors: [404, 409, 422],
+      states: vaultStates.use,
       isReadOnly: ({ query }) => query.dry_run === 'true',
       handle: (context, { params, query, body }) =>
         query.dry_run === 'true'
@@ -171,6 +173,7 @@ function usingRoutes(deps: VaultDeps): readonly Route[] {
       bodyOptional: true,
       responses: { 200: { schema: Vault, description: 'the vault' } },
       errors: [404, 409],
+      states: vaultStates.archive,
       handle: (context, { params, body }) => archiveVault(deps, context, params.id, body.reason),
     }),
   ];

@@ -1,8 +1,10 @@
 /** The lifecycle of a connection: new credentials, a check with the provider, disconnection. */
+
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { assertVersion } from '../../../gateway/api/failures.ts';
 import { type MetadataValue, sameMetadata } from '../../../gateway/api/metadata.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import { EnvelopeBroken } from '../../store/secrets/envelope.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
@@ -10,7 +12,12 @@ import { askingProvider } from '../provider-calls/refusals.ts';
 import { connectionChanged } from './change.ts';
 import type { ConnectionDeps } from './connect.ts';
 import { type Credentials, checkCredentials, fingerprintOf, openCredentials, sealCredentials } from './credentials.ts';
-import { type ConnectionRecord, type ConnectionStatus, openIntentsOfConnectionIndex } from './record.ts';
+import {
+  type ConnectionRecord,
+  type ConnectionStatus,
+  connectionStates,
+  openIntentsOfConnectionIndex,
+} from './record.ts';
 import { revokeConnectionDue } from './revoking.ts';
 import { readConnection } from './usable.ts';
 import { connectionView } from './view.ts';
@@ -82,7 +89,7 @@ const statusAfter: Readonly<Record<Check['outcome'], ConnectionStatus>> = {
 /** If the provider refuses or does not answer, that is the result of the check and not an error of the request. */
 export async function testConnection(deps: ConnectionDeps, context: RequestContext, id: string): Promise<Answer> {
   const before = await readConnection(context, id);
-  if (before.status === 'disconnected') {
+  if (!isAllowedIn(connectionStates.test, before.status)) {
     throw new ServiceError('conflict', 'the provider connection is disconnected: give it credentials first', {
       details: [{ field: 'status', issue: 'connection_disconnected' }],
     });

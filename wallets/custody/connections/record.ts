@@ -1,12 +1,21 @@
 /** A stored provider connection. Its credentials are sealed. */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { becoming, type StateChanges } from '../../../gateway/api/state-changes.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const connectionStatuses = ['connected', 'degraded', 'error', 'disconnected'] as const;
 export type ConnectionStatus = (typeof connectionStatuses)[number];
+
+const checked = ['connected', 'degraded', 'error'] as const satisfies readonly ConnectionStatus[];
+
+/** By operation. */
+export const connectionStates = {
+  test: { connected: checked, degraded: checked, error: checked } satisfies StateChanges<ConnectionStatus>,
+  disconnect: becoming<ConnectionStatus>('disconnected', ...connectionStatuses),
+};
 
 export interface ConnectionRecord extends Versioned {
   readonly provider: ProviderKind;

@@ -6,6 +6,7 @@ import { providerKinds } from '../../providers/port/kinds.ts';
 import { type ConnectionDeps, connect } from './connect.ts';
 import { disconnect, testConnection, updateConnection } from './lifecycle.ts';
 import { listConnections } from './listing.ts';
+import { connectionStates, connectionStatuses } from './record.ts';
 import {
   ConnectedProvider,
   Connection,
@@ -138,6 +139,7 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       body: ConnectionPatch,
       responses: { 200: { schema: Connection, description: 'the connection' } },
       errors: [404, 409, 422],
+      states: Object.fromEntries(connectionStatuses.map((status) => [status, [status, 'connected']])),
       handle: (context, { params, body }) => updateConnection(deps, context, params.id, body),
     }),
     route({
@@ -153,6 +155,7 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       params: ConnectionPath,
       responses: { 200: { schema: TestedConnection, description: 'the connection, and the result of the check' } },
       errors: [404, 409],
+      states: connectionStates.test,
       handle: (context, { params }) => testConnection(deps, context, params.id),
     }),
     route({
@@ -168,6 +171,7 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       params: ConnectionPath,
       responses: { 200: { schema: Connection, description: 'the connection, disconnected' } },
       errors: [404, 409],
+      states: connectionStates.disconnect,
       handle: (context, { params }) => disconnect(context, params.id),
     }),
   ];

@@ -8,13 +8,16 @@ import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { assertVersion } from '../../../gateway/api/failures.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn, type StateChanges, statesOf } from '../../../gateway/api/state-changes.ts';
 import { merge } from '../../store/changes.ts';
+import { walletStates } from '../wallets/public.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { walletNotActive } from './evaluation.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { cancelIntent, hasVoted, lastOf, voteOn } from './machine.ts';
 import type { IntentRecord } from './record.ts';
+import { type IntentStatus, intentStates } from './states.ts';
 import { intentView } from './view.ts';
 import type { Ballot } from './votes.ts';
 
@@ -42,14 +45,14 @@ export async function approveIntent(
   const vote = votes.seal(context.tenant, intent, ballot);
   if (hasVoted(intent, vote.by, vote.decision)) return { status: 200, body: intentView(intent) };
   checkVoter(intent, vote.by);
-  checkState(intent, ['pending_approval'], context.nowMs);
+  checkState(intent, intentStates.vote, context.nowMs);
   assertVersion('the intent', intent, request.expected_version);
   const move = voteOn(intent, vote);
   const after = lastOf(move);
   const answer = { status: 200, body: intentView(after) };
   if (vote.decision === 'reject') return { ...answer, change: changeOf(context, move) };
   const { wallet } = await findWallet(context, intent.walletId);
-  if (wallet.status !== 'active') throw walletNotActive(wallet.status);
+  if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   return {
     ...answer,
     change: merge(changeOf(context, move), { guards: [{ kind: 'status', id: wallet.id, status: 'active' }] }),
@@ -63,7 +66,7 @@ export async function approveIntent(
 
 export async function cancel(context: RequestContext, params: Params, reason: string | undefined): Promise<Answer> {
   const intent = await findIntent(context, params);
-  checkState(intent, ['pending_approval', 'approved'], context.nowMs);
+  checkState(intent, intentStates.cancel, context.nowMs);
   const move = cancelIntent(intent, actorOf(context.principal), reason ?? null, context.nowMs);
   return { status: 200, body: intentView(lastOf(move)), change: changeOf(context, move) };
 }
@@ -105,11 +108,11 @@ function mayNot(issue: string, message: string): ServiceError {
 }
 
 /** An intent past its time counts as expired, even before a scan has marked it. */
-function checkState(intent: IntentRecord, allowed: readonly string[], nowMs: number): void {
-  const isAllowed = allowed.includes(intent.status);
+function checkState(intent: IntentRecord, changes: StateChanges<IntentStatus>, nowMs: number): void {
+  const isAllowed = isAllowedIn(changes, intent.status);
   if (isAllowed && nowMs < intent.expiresAtMs) return;
   const status = isAllowed ? 'expired' : intent.status;
   throw new ServiceError('conflict', `the intent is ${status}`, {
-    details: [{ field: 'status', issue: status, message: `the status of the intent must be ${allowed.join(' or ')}` }],
+    details: [{ field: 'status', issue: status, message: `the status of the intent must be ${statesOf(changes)}` }],
   });
 }

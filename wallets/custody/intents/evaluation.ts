@@ -8,6 +8,7 @@ import { type FieldIssue, ServiceError } from '../../../gateway/api/errors/servi
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/addresses.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';
@@ -18,7 +19,7 @@ import { type Balances, type Change, StoreTampered } from '../../store/contract.
 import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/token-assets.ts';
 import { type ConnectionRecord, connectionType } from '../connections/public.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
-import type { WalletRecord } from '../wallets/public.ts';
+import { type WalletRecord, walletStates } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 import { historyOf } from './history.ts';
@@ -96,7 +97,7 @@ export async function evaluateOperation(
   operation: IntentOperation,
 ): Promise<TransferEvaluation> {
   const { id, kind, asset, units, toAddress, token } = operation;
-  if (wallet.status !== 'active') throw walletNotActive(wallet.status);
+  if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   const adapter = adapterOf(deps, wallet.provider);
   if (token !== undefined && !adapter.info.capabilities.includes(tokensCapability)) {
     throw noTokens(adapter.info.displayName);

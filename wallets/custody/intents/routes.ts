@@ -6,8 +6,10 @@ import { metadataIndex } from '../../../gateway/api/metadata.ts';
 import { listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { actorOf } from '../../../gateway/api/principal.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
+import { unchangedIn } from '../../../gateway/api/state-changes.ts';
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import { assertAsset } from '../assets/token-assets.ts';
+import { walletStates } from '../wallets/public.ts';
 import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
@@ -26,6 +28,7 @@ import {
   TenantListQuery,
   WalletParams,
 } from './schemas.ts';
+import { intentStates, intentStatuses } from './states.ts';
 import { intentView } from './view.ts';
 
 const tag = 'Transaction intents';
@@ -52,6 +55,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
         201: { schema: Intent, description: 'the intent' },
       },
       errors: [404, 409, 422],
+      states: walletStates.transfer,
       idempotencyField: 'idempotency_key',
       isReadOnly: ({ query }) => query.dry_run === 'true',
       handle: (context, { params, query, body }) =>
@@ -132,6 +136,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       bodyOptional: true,
       responses: { 200: { schema: Intent, description: 'the intent after the vote' } },
       errors: [404, 409],
+      states: { ...unchangedIn(...intentStatuses), ...intentStates.vote },
       handle: (context, { params, body }) => approveIntent(deps, driver, context, params, body),
     }),
     route({
@@ -148,6 +153,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       bodyOptional: true,
       responses: { 200: { schema: Intent, description: 'the cancelled intent' } },
       errors: [404, 409],
+      states: intentStates.cancel,
       handle: (context, { params, body }) => cancel(context, params, body.reason),
     }),
   ];

@@ -1,3 +1,5 @@
+import { continuing, leadingTo, unchangedIn } from '../../../gateway/api/state-changes.ts';
+
 /**
  * The states of a transaction intent and their transitions, in one table. docs/wallet-api.md draws
  * its diagram from it. A state without followers is final.
@@ -33,6 +35,12 @@ export const intentTransitions: Readonly<Record<IntentStatus, readonly IntentSta
   expired: [],
   cancelled: [],
   failed: [],
+};
+
+/** By operation. A vote that is repeated changes nothing, in any state. */
+export const intentStates = {
+  vote: continuing(intentTransitions, unchangedIn<IntentStatus>('pending_approval')),
+  cancel: leadingTo(intentTransitions, 'cancelled'),
 };
 
 export function mayFollow(from: IntentStatus, to: IntentStatus): boolean {

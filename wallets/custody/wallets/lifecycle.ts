@@ -8,12 +8,13 @@ import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { assertVersion } from '../../../gateway/api/failures.ts';
 import { sameMetadata } from '../../../gateway/api/metadata.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { isAllowedIn, type StateChanges } from '../../../gateway/api/state-changes.ts';
 import type { Change } from '../../store/contract.ts';
 import { walletChanged } from './change.ts';
 import { closeKeyDue, revokeSessionsDue } from './close-key.ts';
 import { assertPolicy, type WalletDeps } from './create.ts';
 import { readWallet } from './read.ts';
-import { openIntentsIndex, type WalletRecord } from './record.ts';
+import { openIntentsIndex, type WalletRecord, type WalletStatus, walletStates } from './record.ts';
 import type { PatchBody } from './schemas.ts';
 import { walletView } from './view.ts';
 
@@ -26,7 +27,7 @@ export async function updateWallet(
 ): Promise<Answer> {
   const { record, balances } = await readWallet(context, id);
   assertVersion('the wallet', record, patch.expected_version);
-  assertNotArchived(record);
+  assertAllowed(walletStates.update, record);
   const wanted: Partial<WalletRecord> = {
     ...(patch.name !== undefined && { name: patch.name }),
     ...(patch.policy !== undefined && { policy: patch.policy }),
@@ -84,7 +85,7 @@ export async function setFrozen(
   isFrozen: boolean,
 ): Promise<Answer> {
   const { record, balances } = await readWallet(context, id);
-  assertNotArchived(record);
+  assertAllowed(isFrozen ? walletStates.freeze : walletStates.unfreeze, record);
   const status = isFrozen ? 'frozen' : 'active';
   if (record.status === status) return { status: 200, body: walletView(record, balances) };
   const { view, change } = walletChanged(context, isFrozen ? 'frozen' : 'unfrozen', record, { status }, balances);
@@ -111,8 +112,9 @@ function revoking(
   };
 }
 
-function assertNotArchived({ status }: WalletRecord): void {
-  if (status !== 'archived') return;
+/** Throws ServiceError 409. */
+export function assertAllowed(changes: StateChanges<WalletStatus>, { status }: WalletRecord): void {
+  if (isAllowedIn(changes, status)) return;
   throw new ServiceError('conflict', 'the wallet is archived', {
     details: [{ field: 'status', issue: 'wallet_archived' }],
   });

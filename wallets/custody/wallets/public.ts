@@ -6,7 +6,7 @@ export { type DepositRecord, depositId, depositsIndex, depositType } from './dep
 export { creditDeposit } from './deposits.ts';
 export { defaultSigningApi, walletCreatedChange, walletFrom } from './new-wallet.ts';
 export { readWallet, type WalletRead } from './read.ts';
-export { openIntentsIndex, type WalletApprovalMode, type WalletRecord, walletType } from './record.ts';
+export { openIntentsIndex, type WalletApprovalMode, type WalletRecord, walletStates, walletType } from './record.ts';
 export { walletRoutes } from './routes.ts';
 export { Wallet } from './schemas.ts';
 export { testWalletMaker } from './test-wallets.ts';

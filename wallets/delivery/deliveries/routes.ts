@@ -2,14 +2,16 @@
  * /v1/webhooks/:id/deliveries: lists deliveries, sends a test delivery, and redelivers. A redelivered event has the same body
  * and the same `webhook-id`, so that its receiver can detect it.
  */
+
 import Type from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { createdQuery, listBody, readCreated, readPage } from '../../../gateway/api/pages.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { noSuch } from '../../../gateway/api/visibility.ts';
 import { isEventFilter } from '../events/public.ts';
-import { EventList, findWebhook, type WebhookRecord } from '../webhooks/public.ts';
+import { EventList, findWebhook, type WebhookRecord, webhookSending } from '../webhooks/public.ts';
 import { listDeliveries } from './listing.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryStatuses, deliveryType } from './record.ts';
 import { Delivery, deliveryView } from './view.ts';
@@ -74,6 +76,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       params: hookParams,
       responses: { 202: { description: 'It is on its way', schema: Ping } },
       errors: [404, 409],
+      states: webhookSending,
       handle: async (context, { params: { id } }) => {
         const webhook = await findWebhook(context, id);
         needEnabled(webhook);
@@ -150,6 +153,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       params,
       responses: { 202: { description: 'It is on its way', schema: Delivery } },
       errors: [404, 409],
+      states: Object.fromEntries(deliveryStatuses.map((status) => [status, deliveryStatuses])),
       handle: async (context, { params: { id, deliveryId } }) => {
         needEnabled(await findWebhook(context, id));
         await findDelivery(context, id, deliveryId);
@@ -173,6 +177,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       bodyOptional: true,
       responses: { 202: { description: 'What is on its way now', schema: RangeAnswer } },
       errors: [404, 409],
+      states: webhookSending,
       handle: async (context, { params: { id }, body }) => {
         needEnabled(await findWebhook(context, id));
         return redeliverRange(context, id, body, deps.webhookService);
@@ -244,7 +249,7 @@ function redelivered(outcome: Awaited<ReturnType<WebhookService['redeliver']>>):
 }
 
 function needEnabled({ status }: WebhookRecord): void {
-  if (status !== 'enabled') throw notEnabled();
+  if (!isAllowedIn(webhookSending, status)) throw notEnabled();
 }
 
 function notEnabled(): ServiceError {

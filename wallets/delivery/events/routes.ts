@@ -87,13 +87,26 @@ async function listEvents(context: RequestContext, query: Query): Promise<object
   };
 }
 
+/** How far a gateway's clock may go back between an id and its event. */
+const clockBackMs = 5 * 60_000;
+
 /**
  * The log is searched from the time in the id on. An event is written within moments of the making of its id, and later only where
- * a request was repeated under its idempotency key.
+ * a request was repeated under its idempotency key; earlier, by the clock, where the clock was set back in between.
  */
 async function findEvent(context: RequestContext, eventId: string): Promise<StoredEvent | undefined> {
-  const createdAfterMs = eventId.startsWith('evt_') ? idTimeMs(eventId) : undefined;
-  if (createdAfterMs === undefined) return undefined;
+  const madeMs = eventId.startsWith('evt_') ? idTimeMs(eventId) : undefined;
+  if (madeMs === undefined) return undefined;
+  return (
+    (await eventSince(context, eventId, madeMs)) ?? eventSince(context, eventId, Math.max(0, madeMs - clockBackMs))
+  );
+}
+
+async function eventSince(
+  context: RequestContext,
+  eventId: string,
+  createdAfterMs: number,
+): Promise<StoredEvent | undefined> {
   const { tenant, store, principal } = context;
   const { providerConnectionIds: connectionIds } = principal;
   let afterSequence = 0;

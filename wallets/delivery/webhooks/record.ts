@@ -1,8 +1,12 @@
 /** A stored webhook. Its secrets are sealed. */
+import { unchangedIn } from '../../../gateway/api/state-changes.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const webhookStatuses = ['enabled', 'disabled', 'suspended'] as const;
 export type WebhookStatus = (typeof webhookStatuses)[number];
+
+/** Of operations that send something now. */
+export const webhookSending = unchangedIn<WebhookStatus>('enabled');
 
 export interface WebhookSecret {
   /** `whsec_…`, sealed with `aboutSecret`. */

@@ -11,7 +11,15 @@ import { create, remove, update } from '../../store/changes.ts';
 import { type Change, type NewEvent, shownRecord } from '../../store/contract.ts';
 import { checkWebhook } from './checks.ts';
 import { findWebhook } from './find.ts';
-import { shelfId, shelfType, type WebhookRecord, type WebhookShelf, webhooksMax, webhookType } from './record.ts';
+import {
+  shelfId,
+  shelfType,
+  type WebhookRecord,
+  type WebhookShelf,
+  webhookStatuses,
+  webhooksMax,
+  webhookType,
+} from './record.ts';
 import { newSecret, rotated, type SecretDeps } from './secrets.ts';
 import { storedUrl, urlOf } from './urls.ts';
 import {
@@ -117,6 +125,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       ),
       responses: { 200: { description: 'The webhook', schema: Webhook } },
       errors: [404, 409],
+      states: Object.fromEntries(webhookStatuses.map((status) => [status, [status, 'enabled', 'disabled']])),
       handle: async (context, { params: { id }, body }) => {
         const patch = checkWebhook(body, deps.environment);
         const before = await findWebhook(context, id);

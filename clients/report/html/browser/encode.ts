@@ -13,6 +13,9 @@ import { makeStrings, type Strings } from './strings.ts';
 export type EncodedCell = number | readonly number[];
 export type EncodedRow = readonly EncodedCell[];
 
+/** A run; without a verdict the recording of a running cluster. */
+export type RecordedRun = Omit<Run, 'verdict'> & { readonly verdict: Run['verdict'] | undefined };
+
 export interface EncodedRun {
   readonly scenario: string;
   readonly nodes: number;
@@ -40,7 +43,7 @@ const kinds = Object.keys(shapes) as readonly RunEvent['kind'][];
 /** How `encodeEvent` writes: the same for every run. */
 export const encoding = { kinds, shapes: kinds.map((kind) => shapes[kind]) };
 
-export function encodeRun(run: Run): EncodedRun {
+export function encodeRun(run: RecordedRun): EncodedRun {
   const { strings, indexOf } = makeStrings();
   // Observations of a live run's processes are slightly out of order: sorts them by time, ties in order of observation.
   const events = run.events.toSorted((a, b) => a.atMs - b.atMs);
@@ -48,7 +51,7 @@ export function encodeRun(run: Run): EncodedRun {
     scenario: run.scenario,
     nodes: run.nodes,
     tookMs: run.tookMs,
-    verdict: verdictInWords(run.verdict).sentence,
+    verdict: run.verdict === undefined ? '' : verdictInWords(run.verdict).sentence,
     ...encoding,
     strings,
     rows: events.map((event) => encodeEvent(event, indexOf)),

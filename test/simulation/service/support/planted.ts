@@ -22,6 +22,20 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     seeds: 30,
   },
   {
+    name: 'classes-share-a-counter',
+    flaw: 'every class of calls counts in one window',
+    edits: [
+      {
+        file: 'gateway/limits/rate-limits.js',
+        from: 'await this.#count({ counterKey }',
+        to: "await this.#count({ counterKey: counterKey.replace(limitClass, 'all') }",
+      },
+    ],
+    invariants: ['answers-as-modelled'],
+    profile: 'calm',
+    seeds: 30,
+  },
+  {
     name: 'one-vote-is-enough',
     flaw: 'one approval is enough, whatever the quorum',
     edits: [
@@ -61,7 +75,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/evaluation.js',
-        from: "if (wallet.status !== 'active')\n        throw walletNotActive(wallet.status);",
+        from: 'if (!isAllowedIn(walletStates.transfer, wallet.status))\n        throw walletNotActive(wallet.status);',
         to: '',
       },
     ],

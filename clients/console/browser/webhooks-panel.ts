@@ -1,0 +1,338 @@
+/**
+ * Webhooks and events: the event log as it happens; endpoints and inboxes; of one that is open its deliveries with every try and why
+ * they failed, and what an inbox received with the checks of its signatures.
+ */
+import type { Delivery, Event, NewSandboxInbox, SandboxInboxDelivery, Webhook } from '../../client/generated-api.ts';
+import { actionsOnWebhook, type ConsoleAction, makeInbox, redeliver } from './actions.ts';
+import { callBox } from './call-box.ts';
+import type { ConsoleContext } from './context.ts';
+import { familyOfType, listedDeliveries, listedEvents, whyOfDelivery } from './deliveries.ts';
+import { textIn } from './dom.ts';
+import { placeOfId } from './place.ts';
+import type { VNode } from './preact.mjs';
+import { prettyJson } from './requests.ts';
+import { button, chip, h, longTable, type Node, pairs } from './ui.ts';
+import type { WebhookData } from './webhook-data.ts';
+import { ageInWords, bytesInWords, counted } from './words.ts';
+
+/** Of the log; empty: all. */
+let family = '';
+/** Of deliveries; empty: all. */
+let status = '';
+/** The action whose call is shown. */
+let shown = '';
+
+export function webhooksPanel(context: ConsoleContext, data: WebhookData): Node {
+  const { place, go } = context;
+  const isDelivery = place.chosen === '' && place.words.startsWith('dlv_');
+  const owner = isDelivery ? data.endpointOf(place.words) : undefined;
+  if (owner !== undefined) go({ chosen: owner });
+  return h(
+    'div',
+    { class: 'panel', key: place.chosen },
+    data.problem === '' ? null : h('p', { class: 'notice bad' }, data.problem),
+    ...(place.chosen === ''
+      ? [endpointsCard(context, data), eventLog(context, data)]
+      : endpointView(context, data, place.chosen)),
+  );
+}
+
+/** `done`: with its result. */
+function act(
+  { perform, tenants, changed }: ConsoleContext,
+  action: ConsoleAction,
+  data: WebhookData,
+  done: (result: unknown) => void = () => undefined,
+): VNode {
+  const show = () => {
+    if (shown === action.name) return;
+    shown = action.name;
+    changed();
+  };
+  const send = async () => {
+    let result: unknown;
+    const isGood = await perform(action.call, async () => {
+      result = await action.send(tenants.client);
+    });
+    if (isGood) done(result);
+    await data.refresh();
+  };
+  return button(action.name, {
+    key: action.name,
+    class: action.isHarmful === true ? 'harmful' : '',
+    onFocus: show,
+    onPointerEnter: show,
+    onClick: () => void send(),
+  });
+}
+
+function endpointsCard(context: ConsoleContext, data: WebhookData): Node {
+  const { value } = data.endpoints;
+  const none = 'None yet. An inbox gets every event of this tenant, and shows what a receiver of yours would get:';
+  return h(
+    'section',
+    { class: 'card form' },
+    h(
+      'header',
+      { class: 'bar' },
+      h('h2', null, 'Endpoints'),
+      h('span', { class: 'space' }),
+      act(context, makeInbox, data, (made) => context.go({ chosen: (made as NewSandboxInbox).id, words: '' })),
+    ),
+    value === undefined
+      ? h('p', { class: 'quiet' }, 'Reading …')
+      : value.webhooks.length === 0
+        ? [h('p', { class: 'quiet' }, none), callBox(context, makeInbox.call)]
+        : longTable(
+            context,
+            'Endpoints, the newest first',
+            ['State', 'Endpoint', 'Events', 'Waiting', 'Made'],
+            value.webhooks,
+            (one) => endpointRow(context, one, value.inboxes.has(one.id)),
+          ),
+  );
+}
+
+function endpointRow({ go }: ConsoleContext, webhook: Webhook, isInbox: boolean): VNode {
+  const { id, url, events, queue, created_at: createdAt } = webhook;
+  const choose = () => go({ chosen: id, words: '' });
+  return h(
+    'tr',
+    { key: id, class: 'choosable', 'data-webhook': id, onClick: choose },
+    h('td', null, stateChip(webhook)),
+    h(
+      'th',
+      { scope: 'row' },
+      button(isInbox ? 'inbox' : url, { class: 'link id', onClick: choose }),
+      h('span', { class: 'under id' }, id),
+    ),
+    h('td', { class: 'id' }, events.join(', ')),
+    h('td', { class: 'number' }, queue.outstanding + queue.retrying + queue.behind),
+    h('td', { class: 'number' }, ageInWords(Date.now() - Date.parse(createdAt))),
+  );
+}
+
+function stateChip({ status: state, failing_since: failing }: Webhook): Node {
+  if (state !== 'enabled') return chip(state, 'down');
+  return failing === null ? chip('enabled', 'running') : chip('failing', 'failed');
+}
+
+function endpointView(context: ConsoleContext, data: WebhookData, id: string): readonly Node[] {
+  const { go, tenants } = context;
+  const reads = data.endpoint(id);
+  const webhook = data.endpoints.value?.webhooks.find((one) => one.id === id);
+  const head = (...more: readonly Node[]) =>
+    h(
+      'header',
+      { class: 'session-head' },
+      button('← Webhooks', { class: 'link', onClick: () => go({ chosen: '', words: '' }) }),
+      h('h2', { class: 'id' }, id),
+      ...more,
+    );
+  if (webhook === undefined) {
+    const text =
+      data.endpoints.value === undefined
+        ? 'Reading …'
+        : `${tenants.acting?.tenant ?? 'This tenant'} has no endpoint of that id: choose another one under Tenants.`;
+    return [head(), h('p', { class: 'card quiet' }, text)];
+  }
+  const isInbox = data.endpoints.value?.inboxes.has(id) === true;
+  const actions = actionsOnWebhook(webhook, isInbox);
+  const { url, events, queue, failing_since: failing } = webhook;
+  return [
+    head(stateChip(webhook), isInbox ? chip('inbox', '') : null),
+    h(
+      'section',
+      { class: 'card form' },
+      pairs([
+        ['URL', url],
+        ['Events', events.join(', ')],
+        ['Queue', `${queue.outstanding} in flight, ${queue.retrying} to be tried again, ${queue.behind} behind`],
+        ['Fails since', failing ?? ''],
+      ]),
+      h(
+        'div',
+        { class: 'actions', role: 'group', 'aria-label': 'Actions' },
+        ...actions.map((action) =>
+          act(context, action, data, () => action.isHarmful === true && go({ chosen: '', words: '' })),
+        ),
+      ),
+      callBox(context, (actions.find(({ name }) => name === shown) ?? actions[0]).call),
+    ),
+    deliveriesCard(context, data, reads.value?.deliveries),
+    isInbox ? receivedCard(reads.value?.inbox?.received, reads.value?.inbox?.deliveries ?? []) : null,
+  ];
+}
+
+function deliveriesCard(context: ConsoleContext, data: WebhookData, all: readonly Delivery[] | undefined): Node {
+  const { place, go, changed } = context;
+  const found = listedDeliveries(all ?? [], place.words, status);
+  const choose = (one: string) => () => {
+    status = one;
+    changed();
+  };
+  return h(
+    'section',
+    { class: 'card' },
+    h(
+      'header',
+      { class: 'bar' },
+      h('h2', null, 'Deliveries'),
+      searchField('Search for a delivery by type or id', place.words, (words) => go({ words })),
+      h(
+        'span',
+        { class: 'set', role: 'group', 'aria-label': 'Which deliveries' },
+        ...['', 'delivered', 'retrying', 'failed'].map((one) =>
+          button(one === '' ? 'All' : one, { 'aria-pressed': String(status === one), onClick: choose(one) }),
+        ),
+      ),
+    ),
+    all === undefined
+      ? h('p', { class: 'quiet' }, 'Reading …')
+      : found.length === 0
+        ? h(
+            'p',
+            { class: 'quiet' },
+            all.length === 0 ? 'None yet: it gets the next event. “Ping” sends one.' : 'None matches.',
+          )
+        : longTable(
+            context,
+            'Deliveries, the newest event first',
+            ['State', 'Event', 'Tries', 'Why', 'Again'],
+            found,
+            (one) => deliveryRow(context, data, one),
+          ),
+  );
+}
+
+function deliveryRow(context: ConsoleContext, data: WebhookData, delivery: Delivery): VNode {
+  const { id, status: state, event_type: type, event_id: event, attempts, attempt_count: count } = delivery;
+  const kind = { delivered: 'completed', failed: 'failed', retrying: 'waiting', queued: 'open' }[state];
+  const older = count - attempts.length;
+  return h(
+    'tr',
+    { key: id, 'data-delivery': id },
+    h('td', null, chip(state, kind)),
+    h('th', { scope: 'row' }, type, h('span', { class: 'under id' }, event), h('span', { class: 'under id' }, id)),
+    h(
+      'td',
+      { class: 'number' },
+      older > 0 ? h('span', { class: 'under' }, `${counted(older, 'older one')}, and`) : null,
+      ...attempts.map(({ at, status: code, error, latency_ms: ms }) =>
+        h(
+          'span',
+          { class: 'try-of', key: at },
+          `${code ?? error} in ${ms} ms, ${ageInWords(Date.now() - Date.parse(at))}`,
+        ),
+      ),
+    ),
+    h('td', { class: 'why-of' }, whyOfDelivery(delivery, context.store.faults, Date.now()) || '–'),
+    h('td', null, state === 'queued' ? null : act(context, redeliver(delivery), data)),
+  );
+}
+
+function receivedCard(count: number | undefined, all: readonly SandboxInboxDelivery[]): Node {
+  return h(
+    'section',
+    { class: 'card' },
+    h(
+      'header',
+      { class: 'bar' },
+      h('h2', null, 'Received'),
+      h('span', { class: 'quiet' }, counted(count ?? 0, 'delivery', 'deliveries')),
+    ),
+    all.length === 0
+      ? h('p', { class: 'quiet' }, 'Nothing yet.')
+      : h('ul', { class: 'faults-list' }, ...all.slice(0, 25).map(receivedItem)),
+  );
+}
+
+function receivedItem(delivery: SandboxInboxDelivery): VNode {
+  const { received_at: at, headers, body, bytes, checks, answered } = delivery;
+  const id = headers['webhook-id'] ?? 'no id';
+  const check = (name: string, found: string) =>
+    h('span', { class: 'check' }, `${name} `, chip(found, found === 'valid' ? 'completed' : 'failed'));
+  return h(
+    'li',
+    { key: `${at} ${id}`, 'data-received': id },
+    h(
+      'div',
+      { class: 'fault-head' },
+      h('strong', null, /"type":"([^"]+)"/.exec(body)?.[1] ?? 'a delivery'),
+      check('X-Svc-Signature', checks.x_svc_signature),
+      check('webhook-timestamp', checks.webhook_timestamp),
+      check('webhook-signature', checks.webhook_signature),
+      h('span', { class: 'space' }),
+      h('span', { class: 'quiet' }, answered === null ? 'its connection was cut' : `answered ${answered}`),
+    ),
+    h('p', { class: 'under' }, `${id} · ${bytesInWords(bytes)} · ${ageInWords(Date.now() - Date.parse(at))}`),
+    h('details', null, h('summary', null, 'Headers and body'), pairs(Object.entries(headers)), json(body)),
+  );
+}
+
+function json(text: string): Node {
+  const lines = prettyJson(text).split('\n');
+  return h('pre', { tabIndex: 0 }, h('code', null, ...lines.map((line) => h('span', { class: 'line' }, line))));
+}
+
+function searchField(name: string, value: string, search: (words: string) => void): VNode {
+  return h('input', {
+    ...{ type: 'search', placeholder: name, 'aria-label': name, value },
+    onInput: (event: { readonly target: unknown }) => search(textIn(event)),
+  });
+}
+
+function eventLog(context: ConsoleContext, { events }: WebhookData): Node {
+  const { place, go, changed } = context;
+  const families = [...new Set(events.map(({ type }) => familyOfType(type)))].sort();
+  if (!families.includes(family)) family = '';
+  const found = listedEvents(events, place.words, family);
+  const choose = (event: { readonly target: unknown }) => {
+    family = textIn(event);
+    changed();
+  };
+  return h(
+    'section',
+    { class: 'card' },
+    h(
+      'header',
+      { class: 'bar' },
+      h('h2', null, 'Events'),
+      searchField('Search by type or any id', place.words, (words) => go({ words })),
+      h(
+        'select',
+        { 'aria-label': 'Which events', value: family, onChange: choose },
+        h('option', { value: '', selected: family === '' }, 'all types'),
+        ...families.map((one) => h('option', { key: one, value: one, selected: family === one }, `${one}.*`)),
+      ),
+      h('span', { class: 'space' }),
+      h('span', { class: 'quiet' }, counted(found.length, 'event')),
+    ),
+    found.length === 0
+      ? h(
+          'p',
+          { class: 'quiet' },
+          events.length === 0 ? 'None in the last hour. Make a wallet: its event appears here.' : 'No event matches.',
+        )
+      : longTable(
+          context,
+          'Events, the newest first',
+          ['Event', 'About', 'Sequence', 'When', 'What it says'],
+          found,
+          (one) => eventRow(context, one),
+        ),
+  );
+}
+
+function eventRow({ go }: ConsoleContext, event: Event): VNode {
+  const { id, type, resource, sequence, timestamp } = event;
+  return h(
+    'tr',
+    { key: id, 'data-event': type },
+    h('th', { scope: 'row' }, type, h('span', { class: 'under id' }, id)),
+    h('td', null, button(resource.id, { class: 'link id', onClick: () => go(placeOfId(resource.id)) })),
+    h('td', { class: 'number' }, sequence),
+    h('td', { class: 'number' }, ageInWords(Date.now() - Date.parse(timestamp))),
+    h('td', null, h('details', null, h('summary', null, 'show'), json(JSON.stringify(event.data)))),
+  );
+}
