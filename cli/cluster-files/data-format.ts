@@ -43,7 +43,7 @@ export const dataFormats: readonly DataFormat[] = [
   },
   {
     format: 7,
-    what: 'records of the control plane and tokens in Redis carry MACs, under `gateway/record.key` and a key of `gateway/token.key`: `gateway/records.json` says whether those of format 6 have got theirs; policy receipts name initiator, approvals and fee, and votes carry MACs: open transfers of format 6 fail. URLs of webhooks are stored with their query sealed, and answers with the hash of their request; what ends after a time (idempotency keys, claims, records) carries that end, and `clock.json` the clocks of a sandbox; key generations keep the result that every node signed, and nodes the terms of a ready-made key; from a secret seed each node has a `sandbox.key`, and `sandbox.json` no seed; tenants keep when they began',
+    what: 'records of the control plane and tokens in Redis carry MACs, under `gateway/record.key` and a key of `gateway/token.key`: `gateway/records.json` says whether those of format 6 have got theirs; policy receipts name initiator, approvals and fee, and votes carry MACs: open transfers of format 6 fail. URLs of webhooks are stored with their query sealed, and answers with the hash of their request; what ends after a time (idempotency keys, claims, records) carries that end, and `clock.json` the clocks of a sandbox; key generations keep the result that every node signed, and nodes the terms of a ready-made key; from a secret seed each node has a `sandbox.key`, and `sandbox.json` no seed; tenants keep when they began; wallets have movements, those of format 6 from what they have when they first move; Bitcoin wallets may have further addresses',
   },
 ];
 

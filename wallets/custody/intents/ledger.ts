@@ -9,14 +9,16 @@ import { type IntentStatus, isSubmitted } from './states.ts';
 
 type Delta = Omit<LedgerEntry, 'walletId'>;
 
-/** Entries of the change from `before` (undefined: new) to `after`; at most one an asset. */
+/** Entries of the change from `before` (undefined: new) to `after`. */
 export function ledgerOf(before: IntentRecord | undefined, after: IntentRecord): LedgerEntry[] {
   const held = before !== undefined && holds(before.status);
   const holdsNow = holds(after.status);
   if (held === holdsNow) return [];
   const reserve = reserveOf(after);
-  if (holdsNow) return sum(after.walletId, reserve);
-  return sum(after.walletId, [...reserve.map(reversed), ...spentBy(after)]);
+  const deltas = holdsNow ? reserve : [...reserve.map(reversed), ...spentBy(after)];
+  return deltas
+    .filter(({ available, reserved }) => available !== 0n || reserved !== 0n)
+    .map((delta) => ({ walletId: after.walletId, ...delta }));
 }
 
 /** Whether the amount and the fee of an intent in this status are set aside. */
@@ -33,28 +35,23 @@ function reserveOf({ kind, asset, units, feeReserve }: IntentRecord): Delta[] {
 }
 
 /** What left the wallet, now that the intent is over. */
-function spentBy({ id, kind, status, asset, units, feePaid, feeReserve }: IntentRecord): Delta[] {
+function spentBy(intent: IntentRecord): Delta[] {
+  const { id, kind, status, asset, units, feePaid, feeReserve, providerTxId, filler, destination } = intent;
   const fee = BigInt(feePaid?.units ?? '0');
   const feeAsset = feePaid?.asset ?? feeReserve.asset;
   if (fee < 0n || fee > BigInt(feeReserve.units) || (fee > 0n && feeAsset !== feeReserve.asset)) {
     throw new Error(`the fee of ${id} differs from its reservation`);
   }
-  const spent = [{ asset: feeAsset, available: -fee, reserved: 0n }];
-  return status === 'completed' && kind !== 'mint'
-    ? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent]
-    : spent;
+  const cause = { of: id, txId: filler?.id ?? providerTxId, counterparty: null };
+  const spent: Delta = { asset: feeAsset, available: -fee, reserved: 0n, movement: { ...cause, kind: 'fee' } };
+  if (status !== 'completed' || kind === 'mint') return [spent];
+  const movement =
+    kind === 'burn'
+      ? ({ ...cause, kind } as const)
+      : ({ ...cause, kind: 'transfer', counterparty: destination.address } as const);
+  return [{ asset, available: -BigInt(units), reserved: 0n, movement }, spent];
 }
 
 function reversed({ asset, available, reserved }: Delta): Delta {
   return { asset, available: -available, reserved: -reserved };
-}
-
-function sum(walletId: string, deltas: readonly Delta[]): LedgerEntry[] {
-  const sums = new Map<string, LedgerEntry>();
-  for (const { asset, available, reserved } of deltas) {
-    const before = sums.get(asset) ?? { available: 0n, reserved: 0n };
-    const after = { available: before.available + available, reserved: before.reserved + reserved };
-    sums.set(asset, { walletId, asset, ...after });
-  }
-  return [...sums.values()].filter(({ available, reserved }) => available !== 0n || reserved !== 0n);
 }

@@ -50,6 +50,11 @@ interface HoldCoins {
   untilMs: number;
 }
 
+interface WatchAddress {
+  address: string;
+  account: string;
+}
+
 interface FundAccount {
   fundKey: string;
   address: string;
@@ -86,6 +91,7 @@ export const submitEvm = script<SubmitEvm, ['OK' | EvmRefusal, ...string[]]>('su
 export const advanceEvm = script<AdvanceEvm, string[]>('advance-evm');
 export const fundAccount = script<FundAccount, number>('fund-account');
 export const submitSolana = script<Mining & { tx: LuaFields }, [string, string, ...string[]]>('submit-solana');
+export const watchAddress = script<WatchAddress, number>('watch-address');
 export const submitBitcoin = script<SubmitBitcoin, [string, ...string[]]>('submit-bitcoin');
 export const fundBitcoin = script<FundBitcoin, number>('fund-bitcoin');
 export const holdCoins = script<HoldCoins, [string, string]>('hold-coins');

@@ -7,7 +7,7 @@
 -- @keys prefixKey
 -- @args minedAtMs, retentionMs, tx: transaction, outpoints: json, outputs: json
 
-local p, key = prefixKey, prefixKey .. 'tx:' .. tx.id
+local p, key, from = prefixKey, prefixKey .. 'tx:' .. tx.id, account_of(prefixKey, tx.from)
 if redis.call('EXISTS', key) == 0 then
   local spent = {}
   for i, outpoint in ipairs(outpoints) do
@@ -16,6 +16,7 @@ if redis.call('EXISTS', key) == 0 then
   end
   for i, outpoint in ipairs(outpoints) do
     local sats, address = string.match(spent[i], '^(%d+):(.*)$')
+    address = account_of(p, address)
     redis.call('DEL', p .. 'utxo:' .. outpoint)
     redis.call('ZREM', p .. 'free:' .. address, outpoint)
     redis.call('HINCRBY', p .. 'acct:' .. address, tx.asset, '-' .. sats)
@@ -27,14 +28,15 @@ if redis.call('EXISTS', key) == 0 then
   end
   for i, output in ipairs(outputs) do
     create_output(p, tx.id, i - 1, output.address, output.sats, tx.asset)
+    local account = account_of(p, output.address)
     -- What goes back to the sender is change, unless it is what the transaction pays.
-    if tx.fails ~= '1' and (output.address ~= tx.from or (i == 1 and tx.to == tx.from)) then
-      redis.call('HINCRBY', key, 'o:' .. output.address, output.sats)
-      note(p, output.address, 'in', tx.id, minedAtMs, retentionMs)
+    if tx.fails ~= '1' and (account ~= from or i == 1) then
+      redis.call('HINCRBY', key, 'o:' .. account, output.sats)
+      note(p, account, 'in', tx.id, minedAtMs, retentionMs)
     end
   end
-  note(p, tx.from, 'out', tx.id, minedAtMs, retentionMs)
-  redis.call('HSET', key, 'from', tx.from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee,
+  note(p, from, 'out', tx.id, minedAtMs, retentionMs)
+  redis.call('HSET', key, 'from', from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee,
     'failed', tx.fails, 'minedAtMs', minedAtMs)
   redis.call('PEXPIRE', key, retentionMs)
 end

@@ -19,6 +19,7 @@ import { addressOf, type Line, publicKeyOf } from './line.ts';
 export function bitcoinLine(chain: BitcoinChain): Line {
   return {
     chain,
+    receives: chain,
     feeReserve({ units, toAddress, wallet }) {
       if (units < dustSats) {
         throw new ProviderRejected(`an output below ${dustSats} satoshi is not relayed`, {
@@ -58,7 +59,12 @@ export function bitcoinLine(chain: BitcoinChain): Line {
           },
         );
       }
-      const unsigned = unsignedBitcoin(publicKeyOf(wallet), holding.coins, payment);
+      const { receive = [] } = wallet;
+      const addresses = receive.length === 0 ? [] : await chain.addressesOf(holding.coins);
+      const children = holding.coins.map((_, at) => receive.find(({ address }) => address === addresses[at]));
+      const own = publicKeyOf(wallet);
+      const keys = children.map((child) => (child === undefined ? own : Buffer.from(child.publicKey, 'hex')));
+      const unsigned = unsignedBitcoin(own, holding.coins, payment, keys);
       const { outputs, fee } = readUnsignedBitcoin(unsigned, holding.coins);
       const [paid, ...change] = outputs;
       if (change.length > 1 || change.some(({ address }) => address !== addressOf(wallet))) {
@@ -73,6 +79,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
             purpose: `${intent.id}:${index}`,
             message,
             networkId: wallet.network,
+            ...(children[index] !== undefined && { path: children[index].path }),
             policyReceipt: intent.policyReceipt ?? '',
           }),
         ),

@@ -1,4 +1,5 @@
 /** The routes of intents over a store in memory: a wallet, a provider that quotes a fee, and evaluators in the test's hands. */
+
 import { type ConnectionRecord, connectionType } from '../../../../../wallets/custody/connections/record.ts';
 import type { IntentDependencies } from '../../../../../wallets/custody/intents/dependencies.ts';
 import type { TransactionFacts } from '../../../../../wallets/custody/intents/facts.ts';
@@ -8,6 +9,7 @@ import { type NewWallet, walletFrom } from '../../../../../wallets/custody/walle
 import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
 import { create, update } from '../../../../../wallets/store/changes.ts';
 import type { Balance, TenantStore } from '../../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../../support/ledger-entry.ts';
 import { done, newTenant } from '../../../../support/memory-store.ts';
 import { answered, type Caller, contextAt } from '../../../companions/support/handlers.ts';
 import { receipts, votes } from './proofs.ts';
@@ -68,7 +70,7 @@ export class IntentDesk {
         create(connectionType, connection),
         create(walletType, walletFrom({ ...order, signingApi: 'allowed', ...over })),
       ],
-      ledger: Object.entries(held).map(([asset, available]) => ({ walletId: 'wal_1', asset, available, reserved: 0n })),
+      ledger: Object.entries(held).map(([asset, available]) => ledgerEntry('wal_1', asset, available)),
     });
     return this;
   }
