@@ -142,10 +142,10 @@ async function ensurePackages() {
   });
 }
 
-/** Whether a manual install finished and has exactly the locked versions. */
+/** Whether a manual install finished and has exactly the locked versions: a package too many would be found before a locked one. */
 function installedByNpm(lock) {
   const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages;
-  if (!installed) return false;
+  if (!installed || Object.keys(installed).some((path) => lock.packages?.[path] === undefined)) return false;
   for (const [path, wanted] of Object.entries(lock.packages ?? {})) {
     if (path === '') continue;
     const found = installed[path];

@@ -132,6 +132,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const wallets = composeWalletApi(walletPorts, {
     config,
     admission,
+    rateLimits: config.rateLimit === false ? undefined : config.rateLimit,
     load,
     ...(environment === 'sandbox' && { sandbox }),
   });

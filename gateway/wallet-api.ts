@@ -62,8 +62,10 @@ import { answerSeal } from '../wallets/store/secrets/answer-seal.ts';
 import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';
 import type { RequestContext, Route } from './api/route.ts';
 import type { Admission } from './auth/admission.ts';
+import { meRoutes } from './auth/me-route.ts';
 import type { GatewayConfig } from './config.ts';
 import type { LoadControl } from './limits/load-control.ts';
+import type { RateLimitConfig } from './limits/rate-limits.ts';
 import type { SandboxDeps } from './sandbox/deps.ts';
 import { sandboxRoutes } from './sandbox/routes.ts';
 import { StreamPlaces } from './sandbox/stream-places.ts';
@@ -117,6 +119,8 @@ export interface WalletPorts extends Ports {
 export interface WalletApiOptions {
   readonly config: WalletApiConfig;
   readonly admission: Admission;
+  /** Of `admission`; undefined: it counts no calls. */
+  readonly rateLimits?: RateLimitConfig | undefined;
   /** Gets notified when the driver has more transfers than it can handle in time. */
   readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
@@ -240,6 +244,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
+    ...meRoutes(options.rateLimits),
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
     ...(options.sandbox === undefined
       ? []

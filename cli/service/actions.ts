@@ -212,9 +212,12 @@ export const serviceActions: Readonly<Record<ServiceCommandName, readonly Action
       usage: 'write',
       description: 'write one HTML file: the messages of every session as a diagram, with faults and states',
       options: ['output'],
-      // The page and its script are large.
-      run: async ({ client, url, flags: { output = 'signmesh.html' } }) =>
-        (await import('./recording-page.ts')).writeRecording(client, url, output),
+      run: async ({ client, url, flags: { output: file = 'signmesh.html' } }) => {
+        // The page and its script are large.
+        const { writeRecording } = await import('./recording-page.ts');
+        const events = await writeRecording(client, url, file);
+        return { value: { file, events }, words: `${file} has ${events} events` };
+      },
     },
   ],
 };

@@ -5,17 +5,13 @@ import { htmlPage } from '../../clients/report/html/page.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
 import { errorText, Failure } from '../common/failure.ts';
-import type { ActionResult } from './actions.ts';
 
 /** What the API gives at once, and what a page shows without effort. */
 const limit = 10_000;
 const eventsMax = 100_000;
 
-export async function writeRecording(
-  client: Pick<Client, 'sandbox'>,
-  url: string,
-  file: string,
-): Promise<ActionResult> {
+/** Resolves with the number of events. Throws a Failure when the file cannot be written. */
+export async function writeRecording(client: Pick<Client, 'sandbox'>, url: string, file: string): Promise<number> {
   let events: RunEvent[] = [];
   let isWhole = true;
   let began = '';
@@ -47,5 +43,5 @@ export async function writeRecording(
   } catch (error) {
     throw new Failure(`Cannot write ${file}: ${errorText(error)}`);
   }
-  return { value: { file, events: events.length }, words: `${file} has ${events.length} events` };
+  return events.length;
 }

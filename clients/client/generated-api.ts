@@ -1189,6 +1189,30 @@ export interface Market {
   };
 }
 
+export interface Me {
+  readonly tenant: string;
+  readonly environment: 'sandbox' | 'production';
+  /** what `initiator` and votes show: one person; it stays when the token is rotated */
+  readonly actor: string;
+  /** whether this person may vote on what others initiate: `intents:approve` */
+  readonly may_vote: boolean;
+  readonly token: {
+    readonly id: string;
+    readonly name: string | null;
+    /** RFC 3339, UTC */
+    readonly created_at: string;
+    readonly expires_at: string | null;
+  } | null;
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly provider_connection_ids: readonly string[] | null;
+  /** of the tenant, over all its tokens; empty: calls are not counted */
+  readonly rate_limits: readonly ({
+    readonly class: 'reads' | 'writes' | 'signing';
+    readonly calls: number;
+    readonly window_s: number;
+  })[];
+}
+
 export interface MintToken {
   readonly destination: {
     readonly address: string;
@@ -1666,6 +1690,21 @@ export interface Rebalance {
     /** 1 to 2000 characters, not blank, without control and direction characters but line ends */
     readonly rationale?: string;
   };
+}
+
+export interface ReceiveAddress {
+  readonly index: number;
+  /** BIP-32, below the wallet’s key */
+  readonly path: string;
+  readonly address: string;
+  /** compressed, lowercase hex */
+  readonly public_key: string;
+  /** whether it ever received anything */
+  readonly used: boolean;
+}
+
+export interface ReceiveAddressList {
+  readonly addresses: readonly ReceiveAddress[];
 }
 
 export interface ReceiverResetFault extends EveryFault {
@@ -3533,6 +3572,29 @@ export interface WalletEvent extends EveryEvent {
   };
 }
 
+export interface WalletMovement {
+  /** of the wallet, from 1, without gaps */
+  readonly number: number;
+  /** `opening`: what the wallet began with; `exchange`: at a venue; `correction`: of reconciliation */
+  readonly kind: 'opening' | 'deposit' | 'transfer' | 'mint' | 'burn' | 'fee' | 'exchange' | 'correction';
+  readonly asset: string;
+  /** decimal; below zero: it left the wallet */
+  readonly amount: string;
+  /** of the asset after it, `available` and `pending` */
+  readonly balance: string;
+  readonly source_id: string | null;
+  readonly tx_id: string | null;
+  readonly counterparty: string | null;
+  /** RFC 3339, UTC */
+  readonly created_at: string;
+}
+
+export interface WalletMovementPage {
+  readonly movements: readonly WalletMovement[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface WalletPage {
   readonly wallets: readonly Wallet[];
   readonly has_more: boolean;
@@ -3631,6 +3693,12 @@ export interface WalletsApi {
   update(id: string, body: UpdateWallet, options?: CallOptions): Promise<Wallet>;
   /** Read a wallet and its balances: `GET /v1/wallets/:id`, scope `wallets:read`. */
   get(id: string, options?: CallOptions): Promise<Wallet>;
+  /** Give a Bitcoin wallet one more address that receives: `POST /v1/wallets/:id/addresses`, scope `wallets:write`. */
+  addAddress(id: string, options?: CallOptions): Promise<ReceiveAddress>;
+  /** List a wallet’s receive addresses, and which are used: `GET /v1/wallets/:id/addresses`, scope `wallets:read`. */
+  addresses(id: string, options?: CallOptions): Promise<ReceiveAddressList>;
+  /** List what changed a wallet’s balances, newest first: `GET /v1/wallets/:id/movements`, scope `wallets:read`. */
+  movements(id: string, query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<WalletMovement, WalletMovementPage>;
   /** Archive a wallet, for good: `POST /v1/wallets/:id/archive`, scope `wallets:write`. */
   archive(id: string, body?: ArchiveWallet, options?: CallOptions): Promise<Wallet>;
   /** Freeze a wallet: it takes no new intents: `POST /v1/wallets/:id/freeze`, scope `wallets:write`. */
@@ -3914,6 +3982,13 @@ export interface ModulesApi {
   requestAccess(module: string, body?: RequestModuleAccess, options?: CallOptions): Promise<ModuleAccessRequest>;
 }
 
+export interface ServiceApi {
+  /** Show what the caller’s token is and may do: `GET /v1/me`, any token. */
+  me(options?: CallOptions): Promise<Me>;
+  /** How the service is: `GET /v1/health`, no token. */
+  health(options?: CallOptions): Promise<Health>;
+}
+
 export interface SigningApi {
   /** Start a distributed key generation: `POST /v1/dkg/initiate`, scope `signing:dkg`. */
   initiateDkg(body: InitiateDkgRequest, options?: CallOptions): Promise<InitiateDkgResponse>;
@@ -3925,11 +4000,6 @@ export interface SigningApi {
   submitSignatureShare(body: SignatureShareRequest, options?: CallOptions): Promise<SignatureShareResponse>;
   /** Resume a paused or escalated session: `POST /v1/sessions/resume`, scope `signing:resume`. */
   resumeSession(body: ResumeSessionRequest, options?: CallOptions): Promise<ResumeSessionResponse>;
-}
-
-export interface ServiceApi {
-  /** How the service is: `GET /v1/health`, no token. */
-  health(options?: CallOptions): Promise<Health>;
 }
 
 /** Every operation, by group. */
@@ -3949,8 +4019,8 @@ export interface Api {
   readonly recon: ReconApi;
   readonly tokens: TokensApi;
   readonly modules: ModulesApi;
-  readonly signing: SigningApi;
   readonly service: ServiceApi;
+  readonly signing: SigningApi;
 }
 
 export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Operation>>>> = {
@@ -3969,6 +4039,9 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     list: { id: 'listWallets', method: 'GET', path: '/v1/wallets', repeat: 'always', input: 'query', list: 'wallets' },
     update: { id: 'updateWallet', method: 'PATCH', path: '/v1/wallets/:id', repeat: 'refused', input: 'body' },
     get: { id: 'getWallet', method: 'GET', path: '/v1/wallets/:id', repeat: 'always' },
+    addAddress: { id: 'addReceiveAddress', method: 'POST', path: '/v1/wallets/:id/addresses', repeat: 'keyed' },
+    addresses: { id: 'listReceiveAddresses', method: 'GET', path: '/v1/wallets/:id/addresses', repeat: 'always' },
+    movements: { id: 'listWalletMovements', method: 'GET', path: '/v1/wallets/:id/movements', repeat: 'always', input: 'query', list: 'movements' },
     archive: { id: 'archiveWallet', method: 'POST', path: '/v1/wallets/:id/archive', repeat: 'keyed', input: 'body' },
     freeze: { id: 'freezeWallet', method: 'POST', path: '/v1/wallets/:id/freeze', repeat: 'keyed' },
     unfreeze: { id: 'unfreezeWallet', method: 'POST', path: '/v1/wallets/:id/unfreeze', repeat: 'keyed' },
@@ -4117,14 +4190,15 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     list: { id: 'listModules', method: 'GET', path: '/v1/modules', repeat: 'always' },
     requestAccess: { id: 'requestModuleAccess', method: 'POST', path: '/v1/modules/:module/access-requests', repeat: 'keyed', input: 'body' },
   },
+  service: {
+    me: { id: 'getMe', method: 'GET', path: '/v1/me', repeat: 'always' },
+    health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },
+  },
   signing: {
     initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'keyed', input: 'body' },
     exchangeDkgShares: { id: 'exchangeDkgShares', method: 'POST', path: '/v1/dkg/shares', repeat: 'keyed', input: 'body' },
     initiateSigning: { id: 'initiateSigning', method: 'POST', path: '/v1/signing/initiate', repeat: 'keyed', input: 'body' },
     submitSignatureShare: { id: 'submitSignatureShare', method: 'POST', path: '/v1/signing/share', repeat: 'keyed', input: 'body' },
     resumeSession: { id: 'resumeSession', method: 'POST', path: '/v1/sessions/resume', repeat: 'keyed', input: 'body' },
-  },
-  service: {
-    health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },
   },
 };

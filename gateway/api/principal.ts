@@ -11,6 +11,8 @@ export interface Principal {
   readonly tokenId: string;
   /** Stays when the token is rotated: see `TokenRecord`. Empty for a made-up sandbox token. */
   readonly actorId: string;
+  /** Of an issued token: its label, and when it was made and ends. */
+  readonly token?: { readonly name: string; readonly createdAtMs: number; readonly expiresAtMs: number | undefined };
   /** Set on a provider-scoped token: resources of other connections do not exist for it. */
   readonly providerConnectionIds: readonly string[] | undefined;
 }

@@ -11,8 +11,8 @@ export interface RouteRow {
   readonly path: string;
   readonly operationId: string;
   readonly tag: string;
-  /** undefined: public. */
-  readonly scope: Scope | undefined;
+  /** `any`: of any valid token; undefined: public. */
+  readonly scope: Scope | 'any' | undefined;
   readonly limitClass: 'reads' | 'writes' | 'none';
   /** Takes an Idempotency-Key. */
   readonly idempotent: boolean;

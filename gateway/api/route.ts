@@ -92,8 +92,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** undefined: public, no token. */
-  readonly scope: Scope | undefined;
+  /** `any`: of any valid token; undefined: public, no token. */
+  readonly scope: Scope | 'any' | undefined;
   /** The rate limit that counts it; `none`: not counted. Default: `reads` for GET, `writes` otherwise. */
   readonly limitClass?: 'reads' | 'writes' | 'none';
   /** Its class in load control, if it differs from `limitClass`. */

@@ -15,7 +15,7 @@ import type { Authenticator } from './authenticator.ts';
 
 /** The requirements of a route or RPC. */
 export interface Requirement {
-  readonly scope: Scope;
+  readonly scope: Scope | 'any';
   /** Needed besides `scope`, e.g. `preview:policies`. */
   readonly alsoScope?: Scope | undefined;
   /** `none`: it is not counted. */
@@ -167,7 +167,7 @@ export class Admission {
 }
 
 function lackingScope({ scopes }: Principal, { scope, alsoScope }: Requirement): Scope | undefined {
-  if (!scopes.has(scope)) return scope;
+  if (scope !== 'any' && !scopes.has(scope)) return scope;
   return alsoScope === undefined || scopes.has(alsoScope) ? undefined : alsoScope;
 }
 

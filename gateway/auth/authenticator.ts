@@ -239,6 +239,7 @@ function principalOf(record: TokenRecord): Principal {
     scopes: new Set(providerConnectionIds ? withinProviders(record.scopes) : record.scopes),
     tokenId: record.id,
     actorId: record.actorId,
+    token: { name: record.name, createdAtMs: record.createdAtMs, expiresAtMs: record.expiresAtMs },
     providerConnectionIds,
   };
 }

@@ -85,9 +85,10 @@ function operation(route: Route, schemas: NamedSchemas): JsonObject {
     'x-maturity': maturityOf(tag),
     summary,
     description: describe(route),
-    ...(scope === undefined ? {} : { 'x-required-scope': scope, 'x-limit-class': limitClass }),
+    ...(scope === undefined || scope === 'any' ? {} : { 'x-required-scope': scope }),
+    ...(scope === undefined ? {} : { 'x-limit-class': limitClass }),
     ...(preview === undefined ? {} : { 'x-preview-scope': `preview:${preview}` }),
-    security: scope === undefined ? [] : [{ bearer: [scope] }],
+    security: scope === undefined ? [] : [{ bearer: scope === 'any' ? [] : [scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(route, schemas),
     responses: { ...successes(route, schemas), ...errorResponses(errorStatuses(route)) },
@@ -99,7 +100,7 @@ function describe({ description, scope, tag, idempotencyField }: Route): string 
   const planned = plannedOfTag(tag);
   return [
     description ?? '',
-    scope === undefined ? 'Public: no token.' : `Scope: \`${scope}\`.`,
+    scope === undefined ? 'Public: no token.' : scope === 'any' ? 'Any valid token.' : `Scope: \`${scope}\`.`,
     preview === undefined ? '' : `In production also \`preview:${preview}\`.`,
     planned === undefined ? '' : `In a sandbox access is by request: \`POST /v1/modules/${planned}/access-requests\`.`,
     idempotencyField === undefined ? '' : `The idempotency key may also stand in the body, as \`${idempotencyField}\`.`,
@@ -163,7 +164,8 @@ function errorStatuses(route: Route): number[] {
   const { method, params, scope, errors = [] } = route;
   return [
     ...[400, 500, 503],
-    ...(scope === undefined ? [] : [401, 403, 429]),
+    ...(scope === undefined ? [] : [401, 429]),
+    ...(scope === undefined || scope === 'any' ? [] : [403]),
     ...(params === undefined ? [] : [404]),
     ...(method === 'GET' ? [] : [413, 415]),
     // A change may conflict with another one.

@@ -7,6 +7,7 @@
  * abandoned) by a new one in one atomic step, so that a purpose never gets two signatures.
  */
 import { create } from '@bufbuild/protobuf';
+import { deriveTweak, parsePath } from '../../core/crypto/derivation.ts';
 import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
@@ -45,6 +46,7 @@ interface Answered {
 export function makeClusterSigner({ calls }: { readonly calls: Calls }): ClusterSigner {
   return {
     createKey: (meta, walletId, curve, networkId) => createKey(calls, meta, walletId, curve, networkId),
+    childKey: (meta, walletId, networkId, path) => childKey(calls, meta, walletId, networkId, path),
     sign: (meta, order) => sign(calls, meta, order),
     closeKey: (meta, walletId) => closeKey(calls, meta, walletId),
     revokeSessions: async (meta, walletId) => {
@@ -69,10 +71,26 @@ async function createKey(
   curve: SignerCurve,
   networkId: string,
 ): Promise<Uint8Array> {
+  return (await walletKey(calls, meta, walletId, curve, networkId)).publicKey;
+}
+
+/** Repeated, it answers with the same key. */
+function walletKey(calls: Calls, meta: CallMeta, walletId: string, curve: SignerCurve, networkId: string) {
   const derivation = { curve, networkId };
   const request = create(InitiateDkgRequestSchema, { sessionId: walletId, derivation, context: contextOf(meta) });
-  const { publicKey } = await obtainKey(calls, meta, request, walletKeySchemes[curve]);
-  return publicKey;
+  return obtainKey(calls, meta, request, walletKeySchemes[curve]);
+}
+
+async function childKey(
+  calls: Calls,
+  meta: CallMeta,
+  walletId: string,
+  networkId: string,
+  path: string,
+): Promise<Uint8Array> {
+  const curve = 'secp256k1';
+  const { publicKey, chainCode } = await walletKey(calls, meta, walletId, curve, networkId);
+  return deriveTweak({ curve, publicKey, chainCode, path: parsePath(path).normal }).publicKey;
 }
 
 /** The answer to a MakeKey that has a key. Throws ProviderUnavailable or ProviderRejected. */
@@ -95,7 +113,7 @@ async function sign(calls: Calls, meta: CallMeta, order: SigningOrder): Promise<
   const request = create(InitiateSigningRequestSchema, {
     transactionIntentId: order.purpose,
     walletId: order.walletId,
-    derivation: { networkId: order.networkId },
+    derivation: { networkId: order.networkId, derivationPath: order.path ?? '' },
     messageHash: order.message,
     policyApprovalToken: Buffer.from(order.policyReceipt),
     approvalMode: ApprovalMode.DIRECT_ALLOWED,

@@ -142,6 +142,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     {
       config: readyMade === undefined ? config : { ...config, bannerToken: { tenant: readyMade.tenant } },
       admission,
+      rateLimits,
       load,
       checkResponses,
       ...(environment === 'sandbox' && {

@@ -27,7 +27,8 @@ const scenarios = readdirSync(folder)
   .map((file) => loadScenario(readFileSync(join(folder, file), 'utf8'), { file }));
 /** Those of several clusters run in test/integration/clusters.test.ts. */
 const live = scenarios.filter(({ worlds, cluster }) => worlds.includes('live') && cluster.clusters === undefined);
-const usual = ['crash-before-partial', 'transfer-with-approval'];
+// A live crash: test/scenarios/injection/sandbox-control-live.test.ts.
+const usual = ['bad-partial', 'transfer-with-approval'];
 const tried = live.filter((one) => {
   // The sandbox of this file has five nodes, one gateway and one worker, and no rate limits.
   if (one.cluster.nodes !== 5) return false;
@@ -40,6 +41,8 @@ let api: SandboxApi;
 beforeAll(async () => {
   const environment = {
     ...testVariables({ nodes: 5, partialTimeoutMs: 300, nodesWaitMs: 2000, doorFaults: true }),
+    // No node dies alone in `npm test`.
+    SIGNMESH_NODES_PER_PROCESS: isThorough ? '1' : '5',
     // The verdict of a scenario may depend on whether a wait ends before a fault does.
     ...nodeWaits(2_000, 300, 2),
   };

@@ -160,6 +160,18 @@ test('other dependencies are installed', async () => {
   expect(fixture.calls('npm')).toBe(2);
 });
 
+test('an install that has a package too many is made again', async () => {
+  const fixture = new Fixture();
+  await fixture.run(['x']);
+  const lock = JSON.parse(fixture.read('package-lock.json'));
+  const { packages } = lock;
+  const before = { packages: { ...packages, 'node_modules/b': { version: '1.0.0' } } };
+  fixture.write('node_modules/.package-lock.json', JSON.stringify(before));
+  rmSync(fixture.path('node_modules/.signmesh-stamp'));
+  await fixture.run(['x']);
+  expect(fixture.calls('npm')).toBe(2);
+});
+
 test('an interrupted install is made again', async () => {
   const fixture = new Fixture();
   fixture.write('interrupt', '');

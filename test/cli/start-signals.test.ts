@@ -9,7 +9,7 @@ import { UpProcess, upCommand } from '../../clients/testing/up-process.ts';
 import { isAlive } from '../support/alive.ts';
 import { wantersPerCore } from '../support/busy-machine.ts';
 import { freePort } from '../support/ports.ts';
-import { runs } from '../support/thorough.ts';
+import { isThorough } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { keptFolder } from './support/temporary.ts';
 
@@ -38,19 +38,16 @@ test('embedded, 100 nodes that make keys stop at the first signal; a start says 
   await interrupted(/^… service {8}making the ready-made keys [\d.]+ s$/m, 'SIGTERM', ...size, '--state', state);
 });
 
-// After each step the next one runs. What runs after `processes` runs after `cluster`, too.
+// After each step the next one runs. In `npm test` the tests before and after this one interrupt a start.
 const steps = [
   ['cluster', 'SIGTERM'],
   ['identities', 'SIGTERM'],
   ['redis', 'SIGINT'],
   ['processes', 'SIGINT'],
 ] as const;
-test.each(steps.slice(0, runs(1, steps.length)))(
-  'a cluster stops at a signal right after the step "%s"',
-  async (step, signal) => {
-    await interrupted(new RegExp(`^✓ ${step} `, 'm'), signal, '--nodes', '2', '--nodes-per-process', '2');
-  },
-);
+test.runIf(isThorough).each(steps)('a cluster stops at a signal right after the step "%s"', async (step, signal) => {
+  await interrupted(new RegExp(`^✓ ${step} `, 'm'), signal, '--nodes', '2', '--nodes-per-process', '2');
+});
 
 test('a second signal during a start ends everything at once', async () => {
   const program = join(folder, 'redis-that-hangs');

@@ -11,7 +11,7 @@
 
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -20,11 +20,13 @@ import { Transaction } from 'ethers';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deriveTweak } from '../../core/crypto/derivation.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
+import { runSimulated } from '../../scenarios/runner/simulated-world.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 import { freePort } from '../support/ports.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
-import { isThorough, runs } from '../support/thorough.ts';
+import { isThorough } from '../support/thorough.ts';
 import { patienceMs } from '../support/until.ts';
 
 const examples = {
@@ -249,17 +251,14 @@ describe('README.md', () => {
 
   test('its scenario gives the stated verdict, and its lines for scenarios run', async () => {
     const section = readFileSync(join(root, 'README.md'), 'utf8').split(/^## A fault on purpose$/m)[1]!;
-    const file = join(temporaryFolder(), 'a-byzantine-signer.yaml');
-    writeFileSync(file, /^```yaml\n(.*?)^```$/ms.exec(section)![1]!);
-    const own = await run(process.execPath, ['cli/signmesh.mjs', 'scenario', 'run', file]);
-    expect([own.exitCode, own.stdout]).toEqual([0, expect.stringContaining('passed')]);
+    const own = runSimulated(loadScenario(/^```yaml\n(.*?)^```$/ms.exec(section)![1]!, { file: 'README.yaml' }));
+    expect(own.verdict).toEqual({ kind: 'passed' });
     const lines = shellBlocks('README.md', '## A fault on purpose');
-    expect(lines).toContain('sim --seeds 20 ');
-    const script = lines.replace('sim --seeds 20 ', `sim --seeds ${runs(1, 20)} `);
-    // Live scenarios in `npm test`: test/cli/scenarios-live.test.ts.
-    const tried = isThorough ? script : script.replace(/^.* --live .*$/m, '');
+    // In `npm test` others run the same: test/cli/scenarios-live.test.ts live scenarios, test/simulation/cluster/search.test.ts
+    // `sim --seeds`.
+    const tried = isThorough ? lines : lines.replace(/^.* (--live|sim --seeds 20) .*$/gm, '');
     const { exitCode, stdout } = await run('sh', ['-euc', tried]);
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(isThorough ? /nothing found/ : /passed/)]);
   });
 
   test('its clients are those of examples/', () => {

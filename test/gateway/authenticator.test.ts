@@ -67,6 +67,7 @@ describe('a token', () => {
     expect(await who(sandboxToken)).toEqual({
       ...{ tenant: 'acme', environment: 'sandbox', tokenId: 'tok_2', actorId: 'tok_1' },
       ...{ scopes: new Set(['wallets:read']), providerConnectionIds: undefined },
+      token: { name: 'n', createdAtMs: 0, expiresAtMs: undefined },
     });
   });
 

@@ -11,7 +11,6 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
-import { deriveTweak, parsePath } from '../../core/crypto/derivation.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { SessionReads } from '../../gateway/signing/session-reads.ts';
@@ -29,6 +28,7 @@ import type {
 } from '../../wallets/companions/vaults/cluster.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../wallets/providers/port/port.ts';
 import type { ClusterSigner, SignerCurve } from '../../wallets/providers/self-hosted/cluster-signer.ts';
+import { childKey } from './child-key.ts';
 import { FakeControl, FakeSessions } from './fake-control.ts';
 import { callJson, type JsonAnswer, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
 import type { LogLine } from './log.ts';
@@ -57,17 +57,23 @@ export class LocalSigner implements ClusterSigner {
     return curve === 'secp256k1' ? secp256k1.getPublicKey(secret) : ed25519.getPublicKey(secret);
   }
 
-  async sign(_meta: unknown, { walletId, purpose, message }: Parameters<ClusterSigner['sign']>[1]) {
+  async childKey(_meta: unknown, walletId: string, _networkId: string, path: string): Promise<Uint8Array> {
+    this.#assertHere();
+    return childOf(walletId, path).publicKey;
+  }
+
+  async sign(_meta: unknown, { walletId, purpose, message, path = '' }: Parameters<ClusterSigner['sign']>[1]) {
     this.#assertHere();
     if (this.closed.has(walletId)) throw new Error('a closed key was asked to sign');
     const before = this.signed.get(purpose);
     const asked = Buffer.from(message).toString('hex');
     if (before !== undefined && before !== asked) throw new Error(`${purpose} was signed for another message`);
     this.signed.set(purpose, asked);
-    const secret = secretOf(walletId);
     if ((this.#curves.get(walletId) ?? 'secp256k1') === 'ed25519') {
-      return { sessionId: `sig_${purpose}`, signature: ed25519.sign(message, secret), recoveryId: undefined };
+      const signature = ed25519.sign(message, secretOf(walletId));
+      return { sessionId: `sig_${purpose}`, signature, recoveryId: undefined };
     }
+    const { secret } = childOf(walletId, path);
     const [recoveryId, ...signature] = secp256k1.sign(message, secret, { prehash: false, format: 'recovered' });
     return { sessionId: `sig_${purpose}`, signature: Uint8Array.from(signature), recoveryId: recoveryId! };
   }
@@ -174,15 +180,15 @@ function signWith(
     case 'frost_bip340':
       return { signature: schnorr.sign(message, secret), recoveryId: undefined };
     default: {
-      const { normal: path } = parsePath(derivationPath);
-      const publicKey = secp256k1.getPublicKey(secret);
-      const { tweak } = deriveTweak({ curve: 'secp256k1', publicKey, chainCode: secretOf(`${key.keyId}/chain`), path });
-      const { Fn } = secp256k1.Point;
-      const child = Fn.toBytes(Fn.add(Fn.fromBytes(secret), tweak));
-      const [recoveryId, ...signature] = secp256k1.sign(message, child, { prehash: false, format: 'recovered' });
+      const child = childOf(key.keyId, derivationPath);
+      const [recoveryId, ...signature] = secp256k1.sign(message, child.secret, { prehash: false, format: 'recovered' });
       return { signature: Uint8Array.from(signature), recoveryId: recoveryId! };
     }
   }
+}
+
+function childOf(keyId: string, path: string) {
+  return childKey(secretOf(keyId), secretOf(`${keyId}/chain`), path);
 }
 
 function secretOf(walletId: string): Uint8Array {

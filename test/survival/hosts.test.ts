@@ -175,7 +175,8 @@ describe.sequential('a deployment on separate hosts', () => {
     expect(Object.values(hosts).filter((host) => host.said('transport.plain'))).toEqual([]);
   });
 
-  // One host of each kind dies in a thorough run; the single processes die in the other files of this folder.
+  // One host of each kind dies in a thorough run; the single processes die in the other files of this folder
+  // (the coordinator: coordinator-killed.test.ts).
   test.runIf(isThorough)(
     'without the host of a gateway and the worker, the other gateway serves every call',
     async () => {
@@ -227,21 +228,24 @@ describe.sequential('a deployment on separate hosts', () => {
     },
   );
 
-  test('without the host of the coordinator both gateways answer 503, and go on with every key when it is back', async () => {
-    await hosts.coordinator.kill();
-    for (const address of ['127.0.0.4', '127.0.0.5']) {
-      await until(async () => (await health(address)).status !== 'ok', 'the gateway knows');
-      const failed = await door(address)
-        .initiateSigning({})
-        .catch((error: unknown) => error);
-      expect(failed).toBeInstanceOf(CallFailed);
-      expect(failed).toMatchObject({ status: 503 });
-    }
-    hosts.coordinator.start();
-    await until(
-      async () => (await health('127.0.0.4')).nodes_ready === 3,
-      () => hosts.coordinator.output,
-    );
-    await sign('127.0.0.4', 'coordinator-is-back');
-  });
+  test.runIf(isThorough)(
+    'without the host of the coordinator both gateways answer 503, and go on with every key when it is back',
+    async () => {
+      await hosts.coordinator.kill();
+      for (const address of ['127.0.0.4', '127.0.0.5']) {
+        await until(async () => (await health(address)).status !== 'ok', 'the gateway knows');
+        const failed = await door(address)
+          .initiateSigning({})
+          .catch((error: unknown) => error);
+        expect(failed).toBeInstanceOf(CallFailed);
+        expect(failed).toMatchObject({ status: 503 });
+      }
+      hosts.coordinator.start();
+      await until(
+        async () => (await health('127.0.0.4')).nodes_ready === 3,
+        () => hosts.coordinator.output,
+      );
+      await sign('127.0.0.4', 'coordinator-is-back');
+    },
+  );
 });

@@ -42,7 +42,7 @@ import {
 } from './support/payment-fixtures.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
 
-const clients = runs(12, 20);
+const clients = runs(8, 20);
 /**
  * Of every client, at least: they go on until the killing is over. A call that was cut is answered when the lease of its
  * key ends, so there are many clients: the others pay meanwhile.

@@ -39,6 +39,7 @@ interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly 'x-required-scope'?: string;
+  readonly security: readonly object[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Content & { readonly required: boolean };
   readonly responses: Readonly<Record<string, Content>>;
@@ -151,7 +152,7 @@ function groupInterface(group: string, named: readonly Named[], schemas: Schemas
 }
 
 function signature({ method, path, name, operation }: Named, schemas: Schemas): string {
-  const { summary, 'x-required-scope': scope, parameters = [], requestBody } = operation;
+  const { summary, 'x-required-scope': scope, security, parameters = [], requestBody } = operation;
   const inPath = parameters.filter((parameter) => parameter.in === 'path');
   const inQuery = parameters.filter((parameter) => parameter.in === 'query');
   if (requestBody !== undefined && inQuery.length > 0) throw new Error(`${name}: a body and a query`);
@@ -166,7 +167,7 @@ function signature({ method, path, name, operation }: Named, schemas: Schemas): 
   ];
   const { pageOf, type } = answerOf(operation, schemas);
   const answer = pageOf === undefined ? `Promise<${type}>` : `Pages<${pageOf.item}, ${type}>`;
-  const scoped = scope === undefined ? 'no token' : `scope \`${scope}\``;
+  const scoped = scope === undefined ? (security.length === 0 ? 'no token' : 'any token') : `scope \`${scope}\``;
   return `  /** ${summary}: \`${method} ${path}\`, ${scoped}. */\n  ${methodOf(name)}(${parts.join(', ')}): ${answer};`;
 }
 

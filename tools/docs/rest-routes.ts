@@ -3,6 +3,7 @@
  * them is an error.
  */
 import type { Route } from '../../gateway/api/route.ts';
+import { meRoutes } from '../../gateway/auth/me-route.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { sessionReadRoutes } from '../../gateway/signing/session-routes.ts';
 import { accessRoutes } from '../../wallets/companions/access/routes.ts';
@@ -50,6 +51,7 @@ export function restRoutes(): readonly Route[] {
     ...driftRoutes({ drifts: absent(), statements: absent(), timers: absent(), isSandbox: true }),
     ...tokenRoutes({ intents: absent(), driver: absent() }),
     ...accessRoutes(absent()),
+    ...meRoutes(undefined),
   ];
 }
 

@@ -86,7 +86,7 @@ function endpointTables(routes: readonly Route[]): string {
         .map((route) => [
           code(`${route.method} ${route.path}`),
           route.summary,
-          route.scope === undefined ? 'none' : code(route.scope),
+          route.scope === undefined ? 'none' : route.scope === 'any' ? 'any token' : code(route.scope),
           Object.keys(route.responses).join(', '),
           isIdempotent(route) ? 'yes' : '',
         ]);

@@ -4,7 +4,7 @@
  * A record type is declared for its own record, a `Put` for any record. Only this file casts between the two: the functions
  * check that type and records match, which a `Put` cannot express.
  */
-import type { Change, LedgerEntry, Put, RecordType, Versioned } from './contract.ts';
+import type { Change, Put, RecordType, Versioned } from './contract.ts';
 
 type Removal = NonNullable<Change['removals']>[number];
 
@@ -43,7 +43,7 @@ export function merge(...changes: readonly Change[]): Change {
   return {
     puts: changes.flatMap(({ puts }) => puts ?? []),
     guards: changes.flatMap(({ guards }) => guards ?? []),
-    ledger: summedLedger(changes.flatMap(({ ledger }) => ledger ?? [])),
+    ledger: changes.flatMap(({ ledger }) => ledger ?? []),
     removals: changes.flatMap(({ removals }) => removals ?? []),
     events: changes.flatMap(({ events }) => events ?? []),
     due: changes.flatMap(({ due }) => due ?? []),
@@ -52,17 +52,6 @@ export function merge(...changes: readonly Change[]): Change {
     ...(allocate === undefined ? {} : { allocate }),
     ...(release === undefined ? {} : { release }),
   };
-}
-
-/** The store takes one entry of a wallet and an asset. */
-export function summedLedger(entries: readonly LedgerEntry[]): LedgerEntry[] {
-  const sums = new Map<string, LedgerEntry>();
-  for (const { walletId, asset, available, reserved } of entries) {
-    const key = `${walletId} ${asset}`;
-    const before = sums.get(key) ?? { available: 0n, reserved: 0n };
-    sums.set(key, { walletId, asset, available: before.available + available, reserved: before.reserved + reserved });
-  }
-  return [...sums.values()].filter(({ available, reserved }) => available !== 0n || reserved !== 0n);
 }
 
 function atMostOne<T>(items: readonly T[], what: string): T | undefined {

@@ -55,6 +55,7 @@ export function changeArgument(tenant: string, change: Change, seal: RecordSeal)
   const parts = {
     ...guardsArgument(guards, versions),
     ledger: ledgerSums(ledger),
+    movements: ledger.flatMap(movementArgument),
     records,
     removed: removals.map(({ before }) => before.id),
     joined,
@@ -103,14 +104,27 @@ function availableRange({ walletId, asset, min, max }: Guard & { kind: 'availabl
   return { walletId, asset, min: String(min), max: max?.toString() };
 }
 
+const isWallet = /^wal_/;
+
+/** In the order of the entries. */
+function movementArgument({ walletId, asset, available, reserved, movement }: LedgerEntry): object[] {
+  const units = available + reserved;
+  if (units === 0n) return [];
+  if (movement !== undefined) return [{ walletId, asset, units: String(units), cause: JSON.stringify(movement) }];
+  if (isWallet.test(walletId))
+    throw new Error(`the balance of ${walletId} changes by ${units} ${asset} without a cause`);
+  return [];
+}
+
 /** Each wallet and asset once, with the sum of its entries: the store checks the balance after the whole change. */
 function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
   const sums = new Map<string, LedgerEntry>();
   for (const entry of ledger) {
     const key = `${entry.walletId} ${entry.asset}`;
     const sum = sums.get(key);
+    const { walletId, asset } = entry;
     sums.set(key, {
-      ...entry,
+      ...{ walletId, asset },
       available: entry.available + (sum?.available ?? 0n),
       reserved: entry.reserved + (sum?.reserved ?? 0n),
     });

@@ -7,48 +7,23 @@
 -- nowMs: the service's time, from which records, claims and the answer have their lifetimes (core/redis/lifetime.lua).
 -- prefixKey: the tenant's prefix. keyHash: the idempotency key that gets the answer, or empty. change: see
 -- change-arguments.ts, which makes it; parts that a change does not have are absent.
---
--- Balances are integers of any size and Lua's numbers are doubles, so they are decimal strings, worked on 15 digits at a
--- time: the sum of two such limbs and a carry is exact.
 -- @include core/redis/redis-clock.lua
 -- @include core/redis/lifetime.lua
 -- @include core/redis/append-event.lua
 -- @include core/redis/usage.lua
 -- @include wallets/store/count-ids.lua
+-- @include wallets/store/add-movement.lua
 -- @keys prefixKey
 -- @args keyHash, owner, answer, answerLifetimeMs, nowMs, change: json
 
 -- Of expired records, so many more leave their indices with each change than it adds.
 local swept_more = 8
 -- Beside their text: names of fields and keys, places in indices, and what Redis adds.
-local record_extra_bytes, answer_extra_bytes = 512, 256
+local record_extra_bytes, answer_extra_bytes, movement_extra_bytes = 512, 256, 192
 -- Behind the asset in the name of the field that holds what is reserved.
 local reserved_suffix = '|r'
 
-local limb, base = 15, 1e15
--- The sum of two decimal integers, or nil below zero. `standing` has no sign.
-local function moved(standing, delta)
-  local sign = 1
-  if string.sub(delta, 1, 1) == '-' then
-    sign, delta = -1, string.sub(delta, 2)
-  end
-  local out, carry, i, j = {}, 0, #standing, #delta
-  while i > 0 or j > 0 or carry > 0 do
-    local a = i > 0 and tonumber(string.sub(standing, math.max(1, i - limb + 1), i)) or 0
-    local b = j > 0 and tonumber(string.sub(delta, math.max(1, j - limb + 1), j)) or 0
-    local sum = a + sign * b + carry
-    i, j, carry = i - limb, j - limb, 0
-    if sum >= base then
-      sum, carry = sum - base, 1
-    elseif sum < 0 then
-      if i <= 0 and j <= 0 then return nil end
-      sum, carry = sum + base, -1
-    end
-    table.insert(out, 1, string.format('%015.0f', sum))
-  end
-  local digits = string.gsub(table.concat(out), '^0+', '')
-  return digits == '' and '0' or digits
-end
+local limb = 15
 -- Whether one decimal integer without sign or leading zeros is below another.
 local function below(a, b)
   if #a ~= #b then return #a < #b end
@@ -115,13 +90,20 @@ for _, claim in ipairs(change.claims or none) do
   if standing and (standing == '1' or lives(standing, nowMs)) then return {'claimed', claim.name} end
 end
 -- Each wallet and asset stands in the ledger once.
-local balances = {}
+local balances, totals = {}, {}
 for _, entry in ipairs(change.ledger or none) do
   local key, held = p .. 'bal:' .. entry.walletId, entry.asset .. reserved_suffix
   local standing = redis.call('HMGET', key, entry.asset, held)
   local available, reserved = moved(standing[1] or '0', entry.available), moved(standing[2] or '0', entry.reserved)
   if not available or not reserved then return {'insufficient', entry.walletId, entry.asset} end
   balances[#balances + 1] = {key, entry.asset, available, held, reserved}
+  totals[entry.walletId .. ' ' .. entry.asset] = moved(standing[1] or '0', standing[2] or '0')
+end
+for _, movement in ipairs(change.movements or none) do
+  local of = movement.walletId .. ' ' .. movement.asset
+  local after = moved(totals[of], movement.units)
+  if not after then return {'insufficient', movement.walletId, movement.asset} end
+  totals[of], movement.balance = after, after
 end
 
 local log = change.events and open_log(p)
@@ -133,8 +115,13 @@ for _, claim in ipairs(change.claims or none) do
   redis.call('SET', key, claim.lifetimeMs and end_text(nowMs, claim.lifetimeMs) or '1')
   if claim.lifetimeMs then dropped_after(key, claim.lifetimeMs) end
 end
-for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
 local now, expiring, deltas = nil, 0, {}
+-- Before the balances: a wallet of an earlier version begins with what it has now.
+for _, movement in ipairs(change.movements or none) do
+  add_movement(p, movement, nowMs)
+  usage_book(deltas, #movement.cause + movement_extra_bytes, -1)
+end
+for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
 -- Takes a stored record out of what the tenant stores. Answers whether it would have expired.
 local function unbook(key)
   local stored, expires = redis.call('HSTRLEN', key, 'd'), redis.call('PEXPIRETIME', key)

@@ -73,6 +73,40 @@ export type Guard =
   /** The name is not claimed yet; the change claims it (for `lifetimeMs`, or permanently). */
   | { readonly kind: 'claim'; readonly name: string; readonly lifetimeMs?: number };
 
+export const movementKinds = [
+  'opening',
+  'deposit',
+  'transfer',
+  'mint',
+  'burn',
+  'fee',
+  'exchange',
+  'correction',
+] as const;
+
+/** Why a balance changes. */
+export interface MovementCause {
+  readonly kind: (typeof movementKinds)[number];
+  /** Id of the intent, deposit, exchange or exception; null: a wallet began with it. */
+  readonly of: string | null;
+  /** Of its network. */
+  readonly txId: string | null;
+  /** Address at the other end; null: none is known. */
+  readonly counterparty: string | null;
+}
+
+/** A movement as commit.lua has written it, with the balance: the units of a wallet's movements of an asset add up to its balance. */
+export interface BookedMovement extends MovementCause {
+  /** Of the wallet, from 1, without gaps, in the order of the commits. */
+  readonly number: number;
+  readonly asset: string;
+  /** Smallest units; below zero: they left the wallet. */
+  readonly units: bigint;
+  /** The balance after it, available and reserved. */
+  readonly balance: bigint;
+  readonly atMs: number;
+}
+
 /**
  * Deltas of a wallet's balance of one asset, in the asset's smallest units. The balance is available + reserved. A delta
  * that would make either negative refuses the whole change.
@@ -83,6 +117,8 @@ export interface LedgerEntry {
   readonly asset: string;
   readonly available: bigint;
   readonly reserved: bigint;
+  /** What the change writes as a movement of their sum: needed when a wallet's balance changes, absent for a reservation. */
+  readonly movement?: MovementCause;
 }
 
 /** A numbered resource of a tenant, e.g. an account's sequence numbers: the lowest released number, else the next one. */
@@ -264,6 +300,8 @@ export interface TenantStore {
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined>;
   list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>>;
+  /** Movements of a wallet below a number, by default all, newest first; 1 to 100. */
+  movements(tenant: string, walletId: string, limit: number, below?: number): Promise<readonly BookedMovement[]>;
   /** The number of records in an index, from a time on if given. */
   count(tenant: string, index: string, createdAfterMs?: number): Promise<number>;
   commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome>;

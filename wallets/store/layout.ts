@@ -8,6 +8,7 @@
  * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, packed if long and final (event-text.ts), `n` allocated number, `e` end of its lifetime, if it has one |
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
+ * | `mov:<walletId>` | stream | its movements: entry ids are `<number>-0`; `a` asset, `u` units, `b` balance after it, `t` time, `c` JSON of its cause |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had, `b` bytes of the log |
  * | `use` | hash | bytes that the tenant stores, by the hour in which they expire (core/redis/usage.lua) |
  * | `evt` | stream | events; entry ids are `<sequence>-0`; large objects are packed (event-text.ts); the coordinator writes here too |

@@ -14,6 +14,7 @@ import { asking } from './asking-redis.ts';
 import { answerLifetimeMs, changeArgument } from './commit-argument.ts';
 import {
   type Balances,
+  type BookedMovement,
   type Change,
   type CommitOutcome,
   type DueTaken,
@@ -32,7 +33,7 @@ import {
 } from './contract.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
 import { eventQueryArguments, listArguments, timeToken } from './query-arguments.ts';
-import { balancesOf, commitOutcome, eventPage, idempotencyStart, recordOf } from './replies.ts';
+import { balancesOf, commitOutcome, eventPage, idempotencyStart, movementOf, recordOf } from './replies.ts';
 import { type TenantScripts, tenantScripts } from './scripts.ts';
 import { RecordSeal } from './secrets/record-seal.ts';
 import { TamperedReports } from './tampered.ts';
@@ -162,6 +163,11 @@ export class RedisTenantStore implements TenantStore {
       hasMore: more === 1,
       nextId: nextId === '' ? undefined : nextId,
     };
+  }
+
+  async movements(tenant: string, walletId: string, limit: number, below = 0): Promise<readonly BookedMovement[]> {
+    const args = { walletId, below, limit, nowMs: this.#clock.nowMs() };
+    return (await asking(this.#scripts.movements(of(tenant), args))).map(movementOf).reverse();
   }
 
   /** Expired records count until a listing or a later change removes them. */

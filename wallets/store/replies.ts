@@ -3,9 +3,11 @@
 import {
   type Balance,
   type Balances,
+  type BookedMovement,
   type CommitOutcome,
   type EventPage,
   type IdempotencyStart,
+  type MovementCause,
   type RecordType,
   type StoredEvent,
   StoreTampered,
@@ -180,6 +182,18 @@ export function eventOf([entryId, fields]: StreamReply): StoredEvent {
     connectionId: value(9) === '' ? null : value(9),
     object: balances === undefined ? object : withBalances(object as { assets: readonly AssetView[] }, balances),
   };
+}
+
+/** The fields have the order in which add-movement.lua writes them. */
+export function movementOf([entryId, fields]: StreamReply): BookedMovement {
+  return asWritten(`the movement ${entryId}`, () => ({
+    number: Number.parseInt(entryId, 10),
+    asset: fields[1]!,
+    units: BigInt(fields[3]!),
+    balance: BigInt(fields[5]!),
+    atMs: Number(fields[7]),
+    ...(JSON.parse(fields[9]!) as MovementCause),
+  }));
 }
 
 export function idempotencyStart([kind, first, seed, startedMs]: BeginReply): IdempotencyStart {

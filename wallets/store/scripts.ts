@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { luaCommand, luaScript } from '../../core/redis/lua.ts';
 import type { eventQueryArguments, listArguments } from './query-arguments.ts';
-import type { BeginReply, CommitReply, EventsReply, ListReply } from './replies.ts';
+import type { BeginReply, CommitReply, EventsReply, ListReply, StreamReply } from './replies.ts';
 
 interface OfTenant<Args extends object> {
   readonly keys: { readonly [name: string]: string; readonly prefixKey: string };
@@ -42,6 +42,13 @@ interface Settle {
   readonly lifetimeMs: number;
 }
 
+interface MovementsPage {
+  readonly walletId: string;
+  readonly below: number;
+  readonly limit: number;
+  readonly nowMs: number;
+}
+
 interface TakeDue {
   readonly nowMs: number;
   readonly byMs: number;
@@ -63,6 +70,7 @@ const withBalances = luaScript<
 >('wallets/store/with-balances.lua');
 const count = luaScript<Count, number>('wallets/store/count.lua');
 const events = luaScript<OfTenant<ReturnType<typeof eventQueryArguments>>, EventsReply>('wallets/store/events.lua');
+const movements = luaScript<OfTenant<MovementsPage>, readonly StreamReply[]>('wallets/store/movements.lua');
 const begin = luaScript<OfMark<Begin>, BeginReply>('wallets/store/begin-idempotent.lua');
 const settle = luaScript<OfMark<Settle>, number>('wallets/store/settle-idempotent.lua');
 const takeDue = luaScript<OfTenant<TakeDue>, readonly [nextAtMs: string, members: readonly string[]]>(
@@ -78,6 +86,7 @@ export function tenantScripts(redis: Redis) {
     withBalances: luaCommand(redis, withBalances),
     count: luaCommand(redis, count),
     events: luaCommand(redis, events),
+    movements: luaCommand(redis, movements),
     begin: luaCommand(redis, begin),
     settle: luaCommand(redis, settle),
     takeDue: luaCommand(redis, takeDue),

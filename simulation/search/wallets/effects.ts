@@ -9,8 +9,12 @@ export function maySucceed({ method, states }: Pick<Route, 'method' | 'states'>,
 
 const named = new Set(['frozen', 'archived', 'cancelled', 'completed', 'rejected', 'denied', 'expired', 'failed']);
 
-/** Whether a refusal that names a state names the one in which the record is. A clock may have passed before it shows. */
-export function mayRefuse(from: string, issue: string): boolean {
+/**
+ * Whether a refusal that names a state names the one in which the record is. A clock may have passed before it shows; a redemption
+ * may be refused for its wallet.
+ */
+export function mayRefuse(operationId: string, from: string, issue: string): boolean {
+  if (operationId === 'redeemToken' && (issue === 'frozen' || issue === 'archived')) return true;
   const state = issue.replace(/^(?:wallet|vault|connection)_/, '');
   return !named.has(state) || state === 'expired' || state === from;
 }

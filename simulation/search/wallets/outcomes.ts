@@ -19,7 +19,8 @@ export function outcomesOf(route: Route): readonly string[] {
     ...Object.keys(responses),
     ...errors,
     ...(body === undefined && query === undefined ? [] : [400]),
-    ...(scope === undefined ? [] : [401, 403]),
+    ...(scope === undefined ? [] : [401]),
+    ...(scope === undefined || scope === 'any' ? [] : [403]),
     ...(isRead ? ['of another tenant'] : []),
     ...(isIdempotent(route) ? ['replayed', 'reused'] : []),
   ];

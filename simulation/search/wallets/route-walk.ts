@@ -81,11 +81,11 @@ export class RouteWalk {
         );
       case 'scoped':
         if (route.scope === undefined) return;
-        return this.#valid(call, await this.#hired([route.scope, ...previews]));
+        return this.#valid(call, await this.#hired([...(route.scope === 'any' ? [] : [route.scope]), ...previews]));
       case 'broken':
         return this.#broken(call);
       case 'unscoped': {
-        if (route.scope === undefined) return;
+        if (route.scope === undefined || route.scope === 'any') return;
         const operator = await this.#hired(allScopes.filter((scope) => scope !== route.scope));
         return this.#refused(call, operator, 403);
       }
@@ -194,7 +194,7 @@ export class RouteWalk {
     const isWrong =
       answer.status < 300
         ? before !== undefined && !maySucceed(route, from, to)
-        : (answer.status === 409 && before !== undefined && !mayRefuse(from, issue)) ||
+        : (answer.status === 409 && before !== undefined && !mayRefuse(route.operationId, from, issue)) ||
           (issue === 'insufficient_scope' && hasAllScopes);
     if (isWrong)
       found(

@@ -11,7 +11,12 @@ import { checkEffects as checkEventEffects } from '../../service/invariants/even
 import { found } from '../../service/invariants/finding.ts';
 import { checkHook, firstMissing } from '../../service/invariants/hooks.ts';
 import { checkOutcomes } from '../../service/invariants/outcomes.ts';
-import { type BookedWallet, disagreement, type MovedIntent } from '../../service/invariants/providers.ts';
+import {
+  type BookedWallet,
+  disagreement,
+  type MovedIntent,
+  type ShownMovement,
+} from '../../service/invariants/providers.ts';
 import { checkSecrets } from '../../service/invariants/secrets.ts';
 import { checkTimes } from '../../service/invariants/timely.ts';
 import { checkCalls } from './calls.ts';
@@ -190,11 +195,14 @@ async function check(tenancy: Tenancy): Promise<void> {
 /** Deposits are credited soon after they are final. */
 async function agreed(tenancy: Tenancy): Promise<void> {
   const { owner, world, name } = tenancy;
+  const draw = drawFrom(world.random(`movements/${name}`));
+  const movementsOf = ({ id }: BookedWallet) =>
+    owner.list<ShownMovement>(`/v1/wallets/${id}/movements`, 'movements', draw.int(2, 40));
   const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
   for (const sinceMs = world.nowMs; ; ) {
     const wallets = await allWallets(tenancy);
     const other =
-      (await disagreement(name, world.redis, chainBlockMs, world.nowMs, wallets, intents)) ??
+      (await disagreement(name, world.redis, chainBlockMs, world.nowMs, wallets, intents, movementsOf)) ??
       keptShare(world, name, await eventsOf(tenancy));
     if (other === undefined) return;
     if (world.nowMs - sinceMs > restWithinMs) found('providers-agree', other);

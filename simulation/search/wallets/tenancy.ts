@@ -31,6 +31,8 @@ export interface OwnWallet {
   readonly network: string;
   readonly provider: string;
   readonly address: string;
+  /** Further ones, filled during the run. */
+  readonly receive: string[];
   /** Its coin first, each with its initial balance. */
   readonly assets: readonly { readonly symbol: string; readonly began: string }[];
 }
@@ -330,6 +332,7 @@ export class Tenancy {
       network: wallet.network,
       provider: wallet.provider,
       address: wallet.addresses[0].address,
+      receive: [],
       assets: (wallet.assets as { symbol: string; balance: string }[]).map(({ symbol, balance }) => ({
         symbol,
         began: balance,

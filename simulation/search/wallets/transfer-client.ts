@@ -33,6 +33,7 @@ export class TransferClient {
 
   /** The id of its intent; undefined: refused. `copies`: so many equal requests at once. */
   async make(wallet: OwnWallet, copies = 1): Promise<string | undefined> {
+    if (this.#draw.chance(0.1)) await this.#oneMoreAddress(wallet);
     const label = this.#tenancy.key('pay');
     const body = this.#body(wallet, label);
     const target = targetOf(wallet);
@@ -42,6 +43,15 @@ export class TransferClient {
     const made = new Set(answers.map(madeBy));
     if (made.size !== 1) found('one-answer-a-key', `${target} ${key} made ${[...made].join(' and ')}`);
     return this.#submitted(label, wallet, this.#operator, body, askedMs, answers[0]!);
+  }
+
+  /** "Other networks keep a balance under one address, and custodians give a wallet one: 422." */
+  async #oneMoreAddress({ id, network, provider, receive }: OwnWallet): Promise<void> {
+    const target = `/v1/wallets/${id}/addresses`;
+    const { status, body } = await this.#operator.call('POST', target, {}, this.#tenancy.key('address'));
+    const hasMore = provider === 'self_hosted' && network === networks.bitcoin;
+    if (status === (hasMore ? 422 : 201)) found('changes-take-effect', `POST ${target} (${network}): ${status}`);
+    if (status === 201) receive.push(body.address as string);
   }
 
   /** A dry run, and the request itself. */
@@ -144,7 +154,8 @@ export class TransferClient {
     const isEvm = wallet.network === networks.evm;
     const own = this.#tenancy.lists.flatMap(({ content }) => content.addresses);
     const listed = isEvm && draw.chance(0.3) ? draw.pick([watched, sanctioned, ...own, ...own]) : undefined;
-    const address = listed ?? (same.length === 0 ? wallet.address : draw.pick(same).address);
+    const receiver = same.length === 0 ? wallet : draw.pick(same);
+    const address = listed ?? draw.pick([receiver.address, ...receiver.receive]);
     const { symbol, began } = draw.chance(0.75) ? wallet.assets[0]! : draw.pick(wallet.assets);
     const policy = draw.chance(0.15) ? this.#known(draw.pick(namedPolicies)) : undefined;
     if (policy !== undefined) this.#tenancy.namedPolicies.set(key, policy);

@@ -9,12 +9,12 @@ import { openChains } from '../../../wallets/providers/chains/public.ts';
 import { redisLedgers } from '../../../wallets/providers/chains/redis-ledgers.ts';
 import type { ProviderKind } from '../../../wallets/providers/port/kinds.ts';
 import type { CallMeta, HeldWallet } from '../../../wallets/providers/port/port.ts';
-import type { Movement } from '../../../wallets/providers/port/statement.ts';
+import { effectOf, type Movement } from '../../../wallets/providers/port/statement.ts';
 import { RedisCustodianBooks } from '../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { providerStatements } from '../../../wallets/providers/statements.ts';
 import type { MemoryRedis } from '../../redis/memory-redis.ts';
 import type { BookedIntent } from './books.ts';
-import { decimal, type ToldWallet } from './documented-ledger.ts';
+import { decimal, signed, type ToldWallet } from './documented-ledger.ts';
 import { Finding, found } from './finding.ts';
 
 export interface BookedWallet extends ToldWallet {
@@ -37,6 +37,15 @@ const pageRows = 500;
 /** A gateway whose clock is ahead books in the future. */
 const clocksOffMs = 3_600_000;
 
+/** A wallet's movement, as the API shows it. */
+export interface ShownMovement {
+  readonly number: number;
+  readonly asset: string;
+  readonly amount: string;
+  readonly balance: string;
+  readonly tx_id: string | null;
+}
+
 /** The other side's difference about a wallet; undefined: they agree. Throws a Finding for a permanent difference. */
 export async function disagreement(
   tenant: string,
@@ -45,6 +54,7 @@ export async function disagreement(
   nowMs: number,
   wallets: readonly BookedWallet[],
   intents: readonly MovedIntent[],
+  movementsOf: (wallet: BookedWallet) => Promise<readonly ShownMovement[]>,
 ): Promise<string | undefined> {
   const redis = memory.client();
   const chains = openChains({ ledgers: redisLedgers(redis), blockMs });
@@ -73,8 +83,48 @@ export async function disagreement(
     if (!wallet.name.startsWith('Venue ')) checkMovements(wallet, movements, own, side.joinsBy);
     const other = otherBalance(wallet, await side.balances(meta, held));
     if (other !== undefined) return other;
+    const shown = await movementsOf(wallet);
+    checkSums(wallet, shown);
+    const moved = side.joinsBy === 'tx_id' ? otherMovement(wallet, movements, shown) : undefined;
+    if (moved !== undefined) return moved;
   }
   return undefined;
+}
+
+/** "Those of an asset add up to its balance", each with the balance after it, numbered without gaps. Newest first. */
+export function checkSums({ id }: BookedWallet, movements: readonly ShownMovement[]): void {
+  const sums = new Map<string, bigint>();
+  for (const [at, { number, asset, amount, balance }] of movements.toReversed().entries()) {
+    const sum = (sums.get(asset) ?? 0n) + signed(amount);
+    sums.set(asset, sum);
+    if (number === at + 1 && sum === decimal(balance)) continue;
+    found('books-as-documented', `movement ${number} of ${id} is the ${at + 1}th, and leaves ${balance} ${asset}`);
+  }
+}
+
+/** What the chain moved in each transaction, against the movements that name it. */
+export function otherMovement(
+  { id, assets }: BookedWallet,
+  theirs: readonly Movement[],
+  ours: readonly ShownMovement[],
+): string | undefined {
+  const sums = new Map<string, bigint>();
+  const add = (txId: string, symbol: string, units: bigint): void => {
+    const key = `${txId} ${symbol}`;
+    if (assetOf(symbol) !== undefined) sums.set(key, (sums.get(key) ?? 0n) + units);
+  };
+  for (const { tx_id: txId, asset, amount } of ours) if (txId !== null) add(txId, asset, signed(amount));
+  for (const movement of theirs) {
+    for (const { asset, units } of effectOf(movement)) {
+      if (assetOf(asset) !== undefined) add(movement.key, asset, -signed(formatAmount(units, decimalsOf(asset))));
+    }
+  }
+  for (const { symbol, balance } of assets) {
+    const held = ours.find(({ asset }) => asset === symbol)?.balance ?? '0';
+    if (decimal(held) !== decimal(balance)) return `${id} has ${balance} ${symbol}, its movements leave ${held}`;
+  }
+  const [key] = [...sums].find(([, units]) => units !== 0n) ?? [];
+  return key && `the movements of ${id} and its chain differ in ${key} by ${sums.get(key)}`;
 }
 
 function checkMovements(

@@ -5,7 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReadyLine } from '../../../clients/testing/ready-line.ts';
@@ -55,6 +55,18 @@ describe('the package', () => {
     expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
   });
 
+  test('holds every script that one of its scripts loads', () => {
+    const scripts = packed.files.filter((path) => /^dist\/.*\.js$/.test(path));
+    const loaded = scripts.flatMap((path) => {
+      const text = readFileSync(join(installed, path), 'utf8');
+      return [...text.matchAll(/\b(?:from|import\(?) ?["'](\.[^"']+\.js)["']/g)].map(([, to]) =>
+        join(dirname(path), to!),
+      );
+    });
+    expect(loaded.length).toBeGreaterThan(scripts.length);
+    expect(loaded.filter((path) => !scripts.includes(path))).toEqual([]);
+  });
+
   test('has its client in one file without imports, for browsers too', () => {
     const client = readFileSync(join(installed, 'dist/clients/client/index.js'), 'utf8');
     expect(client).toContain('export{');
@@ -78,48 +90,52 @@ describe('the package', () => {
 });
 
 describe('npx signmesh', () => {
-  test('starts a cluster that signs; Ctrl-C ends it, and nothing was written into node_modules', async () => {
-    const before = listing(installed);
-    const settings = {
-      SIGNMESH_HTTP_PORT: '0',
-      SIGNMESH_GRPC_PORT: '0',
-      // They start in half the time.
-      SIGNMESH_NODES_PER_PROCESS: '5',
-    };
-    // A process group of its own: a terminal sends Ctrl-C to all of it.
-    const child = spawn('npx', ['signmesh', 'up', '--json'], {
-      cwd: project,
-      env: { ...shellEnvironment(), ...settings, NO_COLOR: '1' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
-    const said = { stdout: '', stderr: '' };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
-    const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
-    const over = () => child.exitCode !== null || child.signalCode !== null;
-    try {
-      await until(() => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 'ready');
-      expect(said.stderr).toContain('signmesh is ready');
-      const ready = JSON.parse(/^\{"event":"ready".*\}$/m.exec(said.stdout)![0]) as ReadyLine;
-      await signOnce(ready);
-      process.kill(-child.pid!, 'SIGINT');
-      await exited;
-      await allGone(ready.pids);
-      expect(said.stderr).toContain('All processes have stopped');
-      expect(existsSync(join(project, '.signmesh', 'cluster.json'))).toBe(true);
-      expect(listing(installed)).toEqual(before);
-    } finally {
-      if (!over()) process.kill(-child.pid!, 'SIGKILL');
-    }
-  });
+  // The processes of a cluster are the program of the embedded service below; Ctrl-C: test/integration/stopping.test.ts.
+  test.runIf(isThorough)(
+    'starts a cluster that signs; Ctrl-C ends it, and nothing was written into node_modules',
+    async () => {
+      const before = listing(installed);
+      const settings = {
+        SIGNMESH_HTTP_PORT: '0',
+        SIGNMESH_GRPC_PORT: '0',
+        // They start in half the time.
+        SIGNMESH_NODES_PER_PROCESS: '5',
+      };
+      // A process group of its own: a terminal sends Ctrl-C to all of it.
+      const child = spawn('npx', ['signmesh', 'up', '--json'], {
+        cwd: project,
+        env: { ...shellEnvironment(), ...settings, NO_COLOR: '1' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      });
+      const said = { stdout: '', stderr: '' };
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
+      const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+      const over = () => child.exitCode !== null || child.signalCode !== null;
+      try {
+        await until(() => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 'ready');
+        expect(said.stderr).toContain('signmesh is ready');
+        const ready = JSON.parse(/^\{"event":"ready".*\}$/m.exec(said.stdout)![0]) as ReadyLine;
+        await signOnce(ready);
+        process.kill(-child.pid!, 'SIGINT');
+        await exited;
+        await allGone(ready.pids);
+        expect(said.stderr).toContain('All processes have stopped');
+        expect(existsSync(join(project, '.signmesh', 'cluster.json'))).toBe(true);
+        expect(listing(installed)).toEqual(before);
+      } finally {
+        if (!over()) process.kill(-child.pid!, 'SIGKILL');
+      }
+    },
+  );
 
   test('without redis-server says in one line what to install, and installs nothing', async () => {
     const bin = join(temporaryFolder(), 'bin');
     mkdirSync(bin);
     symlinkSync(process.execPath, join(bin, 'node'));
     const command = join(project, 'node_modules', '.bin', 'signmesh');
-    const { exitCode, stdout, stderr } = await run(project, command, ['up'], { PATH: bin });
+    const { exitCode, stdout, stderr } = await run(project, command, ['up', '--no-embedded'], { PATH: bin });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(
       /^signmesh: redis-server is not on this machine\. Install Redis 7 or newer .*REDIS_URL.*\n$/,
@@ -133,6 +149,7 @@ describe('npx signmesh', () => {
     symlinkSync(process.execPath, join(bin, 'node'));
     const ports = { SIGNMESH_HTTP_PORT: '0', SIGNMESH_GRPC_PORT: '0' };
     const command = join(project, 'node_modules', '.bin', 'signmesh');
+    const before = listing(installed);
     const child = spawn(command, ['up', '--embedded', '--json'], {
       cwd: empty,
       env: { ...shellEnvironment(), ...ports, PATH: bin },
@@ -149,6 +166,7 @@ describe('npx signmesh', () => {
     }
     expect(await exited).toBe(0);
     expect(readdirSync(empty)).toEqual(['bin']);
+    expect(listing(installed)).toEqual(before);
     // In the background, it has a directory where other commands find it: of a checkout, test/cli/up.test.ts.
     if (!isThorough) return;
     const there = (...words: string[]) =>

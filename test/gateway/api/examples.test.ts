@@ -130,9 +130,9 @@ async function strategy(): Promise<Real> {
 
 const terms = { type: 'self_hosted', name: 'our own nodes', credentials: {} };
 
-async function issuerWallet(): Promise<string> {
+async function issuerWallet(more: object = {}): Promise<string> {
   const { id } = await made('/v1/providers/connect', terms);
-  return wallet({ provider_connection_id: id });
+  return wallet({ provider_connection_id: id, ...more });
 }
 
 let symbols = 0;
@@ -288,6 +288,7 @@ async function delivered(): Promise<Real> {
 
 /** Operations without a body. */
 const prepareBodiless: Readonly<Record<string, () => Promise<Real>>> = {
+  addReceiveAddress: () => inPath(issuerWallet({ network: 'bip122:000000000933ea01ad0ee984209779ba' })),
   executePlan: async () => ({ ...(await plan()), token: ready.approver_token }),
   redeliver: delivered,
 };

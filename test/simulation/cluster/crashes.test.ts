@@ -155,14 +155,14 @@ describe.each(['secp256k1', 'ed25519'])('on %s', (curve) => {
       ['the coordinator, the frame lost', () => 'coordinator' as const, false],
       ['each node in turn, the frame sent', (index: number) => ((index % 3) + 1) as Target, true],
       ['each node in turn, the frame lost', (index: number) => (((index + 1) % 3) + 1) as Target, false],
-    ])('survives a crash at every frame: %s', (label, targetOf, sent) => {
+    ])('survives a crash at many frames: %s', (label, targetOf, sent) => {
       const { frames } = run(curve, phase, 'quiet', {});
       expect(frames).toBeGreaterThan(6);
-      // What follows from a crash does not depend on the curve: one of them is tried frame by frame. A lost frame
+      // What follows from a crash does not depend on the curve: one of them is tried at every second frame. A lost frame
       // differs from a sent one at its receiver only, so that every third one will do; nodes are alike, and have few frames
       // of their own, so that every second one will do.
       const ofNodes = label.startsWith('each node') ? 2 : 1;
-      const stride = runs((curve === 'secp256k1' ? 1 : 6) * (sent ? 1 : 3) * ofNodes, 1);
+      const stride = runs((curve === 'secp256k1' ? 2 : 6) * (sent ? 1 : 3) * ofNodes, 1);
       for (let at = 0; at < frames; at += stride) {
         run(curve, phase, `${label} ${at}`, {
           frame: (index, cluster) => {
@@ -174,9 +174,9 @@ describe.each(['secp256k1', 'ed25519'])('on %s', (curve) => {
       }
     });
 
-    test.each(['lost', 'unanswered'] as const)('survives a store whose every write is %s once', (fate) => {
+    test.each(['lost', 'unanswered'] as const)('survives a store whose writes are %s once', (fate) => {
       const { writes, nodeWrites } = run(curve, phase, 'quiet', {});
-      const stride = runs(curve === 'secp256k1' ? 1 : 4, 1);
+      const stride = runs(curve === 'secp256k1' ? 2 : 4, 1);
       for (let at = 0; at < writes; at += stride) {
         run(curve, phase, `${fate} ${at}`, { write: (index) => (index === at ? fate : 'answered') });
       }

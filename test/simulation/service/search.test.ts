@@ -23,22 +23,17 @@ describe('random runs', { timeout: 3_600_000 }, () => {
     expect(verdict).toEqual({ kind: 'passed' });
   });
 
-  test('a repeated request to connect, with credentials that lapse later, which answered 503 for ever', async () => {
-    for (const seed of [9484, 9142].slice(0, runs(1, 2))) {
-      const { verdict } = await runWorldSeed(seed, 'hostile', fast);
-      expect([seed, verdict]).toEqual([seed, { kind: 'passed' }]);
-    }
-  });
-
+  // In the first two a request to connect was repeated and its credentials lapsed later: 503 for ever.
+  const twice = [9484, 9142, ...Array.from({ length: 100 }, (_, index) => 200 + index)].slice(0, runs(1, 102));
   test('a seed gives the same trace, byte for byte, whether its store packs objects or not', async () => {
-    for (let seed = 200; seed < 200 + runs(1, 100); seed += 1) {
+    for (const seed of twice) {
       const [one, again] = [
         await runWorldSeed(seed, 'hostile', { crypto: 'model', record: true, packs: true }),
         await runWorldSeed(seed, 'hostile', { crypto: 'model', record: true, packs: false }),
       ];
       const at = one.trace.findIndex((line, index) => line !== again.trace[index]);
       expect([seed, at, one.trace[at], again.trace[at]]).toEqual([seed, -1, undefined, undefined]);
-      expect([again.trace.length, again.verdict]).toEqual([one.trace.length, one.verdict]);
+      expect([again.trace.length, again.verdict]).toEqual([one.trace.length, { kind: 'passed' }]);
       expect(one.trace.length).toBeGreaterThan(500);
     }
   });

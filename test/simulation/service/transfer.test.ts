@@ -44,6 +44,41 @@ test.each([
   expect(end.body).toMatchObject({ status: 'completed' });
 });
 
+test('a Bitcoin wallet receives at further addresses, and the children of its key spend what came there', async () => {
+  const world = new CustodyWorld({ seed: 'addresses' });
+  const { client } = await openTenant(world);
+  const call = async (method: string, path: string, body?: object) => world.run(client.call(method, path, body));
+  await call('POST', '/v1/policies', { name: 'default', rules: [{ id: 'all', effect: 'allow', when: 'true' }] });
+  const { provider_connections: connections } = (await call('GET', '/v1/provider-connections')).body;
+  const made = async (network: string) =>
+    (await call('POST', '/v1/wallets', { name: 'w', provider_connection_id: connections[0].id, network })).body;
+  const bitcoin = 'bip122:000000000933ea01ad0ee984209779ba';
+  const [from, to] = [await made(bitcoin), await made(bitcoin)];
+  const addresses = `/v1/wallets/${to.id}/addresses`;
+  const [first, second] = [await call('POST', addresses), await call('POST', addresses)].map(({ body }) => body);
+  expect([first, second]).toMatchObject([
+    { index: 0, path: 'm/0/0', used: false },
+    { index: 1, path: 'm/0/1', used: false },
+  ]);
+  const paid = async (wallet: { id: string }, address: string, amount: string) => {
+    const path = `/v1/wallets/${wallet.id}/transaction-intents`;
+    const { body } = await call('POST', path, { asset: 'BTC', amount, destination: { address } });
+    const isOver = ({ body: { status } }: { body: { status: string } }) => ['completed', 'failed'].includes(status);
+    return (await world.run(client.until(`${path}/${body.id}`, isOver))).body;
+  };
+  expect(await paid(from, second.address, '0.5')).toMatchObject({ status: 'completed' });
+  const hasMore = ({ body }: { body: { assets: { balance: string }[] } }) => body.assets[0]!.balance === '1.5';
+  await world.run(client.until(`/v1/wallets/${to.id}`, hasMore));
+  expect((await call('GET', addresses)).body.addresses).toEqual([first, { ...second, used: true }]);
+  // Its largest coin lies at the second address.
+  expect(await paid(to, from.addresses[0].address, '0.45')).toMatchObject({ status: 'completed' });
+  const { movements } = (await call('GET', `/v1/wallets/${to.id}/movements`)).body;
+  expect(movements.map(({ kind }: { kind: string }) => kind)).toEqual(['fee', 'transfer', 'deposit', 'opening']);
+  const ether = await made('eip155:11155111');
+  const refused = await call('POST', `/v1/wallets/${ether.id}/addresses`);
+  expect([refused.status, refused.body.error.details[0].issue]).toEqual([422, 'not_supported']);
+});
+
 test('the trap notes what reads the clock, a timer or chance of the process', async () => {
   for (const use of [
     () => Date.now(),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, merge, remove, update } from '../../../wallets/store/changes.ts';
 import type { Change } from '../../../wallets/store/contract.ts';
 import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
+import { ledgerEntry } from '../../support/ledger-entry.ts';
 import * as support from '../../support/store.ts';
 import {
   eventFor,
@@ -139,7 +140,7 @@ describe.each(storeWorlds)('on %s', (world) => {
       await done(tenant, within(0n, 0n));
       expect(await refused(tenant, within(1n, undefined))).toEqual(conflict);
       const held = 10n ** 40n + 7n;
-      const entry = { walletId: 'wal_1', asset: 'ETH', available: held, reserved: 5n };
+      const entry = ledgerEntry('wal_1', 'ETH', held, 5n);
       await done(tenant, { ...within(0n, 0n), ledger: [entry] });
       for (const [min, max] of [
         [held, held],

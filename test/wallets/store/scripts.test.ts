@@ -39,6 +39,7 @@ describeScript('wallets/store/commit.lua', (script) => {
       versions: [{ id: 'b', version: '1' }],
       claims: [{ name: 'name' }, { name: 'short', lifetimeMs: 60_000 }],
       ledger: [{ walletId: 'wlt_1', asset: 'ETH', available: '7', reserved: '2' }],
+      movements: [{ walletId: 'wlt_1', asset: 'ETH', units: '9', cause: '{"kind":"deposit"}' }],
       records: [record('a', '1')],
       removed: ['b'],
       joined: [{ index: 'things', id: 'a' }],
@@ -53,6 +54,8 @@ describeScript('wallets/store/commit.lua', (script) => {
     expect(fields(JSON.parse((reply as string[])[3]!))).toEqual({ ETH: '7', 'ETH|r': '2' });
     const { redis } = script;
     expect(await redis.hgetall(`${p}r:a`)).toEqual({ v: '1', s: 'open', k: 'thing', d: '{"v":1}', n: '0' });
+    const moved = ['a', 'ETH', 'u', '9', 'b', '9', 't', String(at), 'c', '{"kind":"deposit"}'];
+    expect(await redis.xrange(`${p}mov:wlt_1`, '-', '+')).toEqual([['1-0', moved]]);
     expect(await redis.exists(`${p}r:b`, `${p}ix:old`)).toBe(0);
     expect(await redis.zrange(`${p}ix:things`, '0', '-1')).toEqual(['a']);
     expect(await redis.zrange(`${p}due`, '0', '-1', 'WITHSCORES')).toEqual(['soon', String(at)]);
@@ -161,6 +164,12 @@ describeScript('wallets/store/commit.lua', (script) => {
     ['too much', { available: [{ walletId: 'wlt_1', asset: 'ETH', min: '0', max: '9' }] }, {}, ['conflict', 'wlt_1']],
     ['a claim that is taken', { claims: [{ name: 'new' }, { name: 'taken' }] }, {}, ['claimed', 'taken']],
     ['available below zero', { ledger: ledger('-11', '0') }, {}, ['insufficient', 'wlt_1', 'ETH']],
+    [
+      'a movement below zero',
+      { ledger: ledger('0', '0'), movements: [{ walletId: 'wlt_1', asset: 'ETH', units: '-12', cause: '{}' }] },
+      {},
+      ['insufficient', 'wlt_1', 'ETH'],
+    ],
     ['reserved below zero', { ledger: ledger('0', '-2') }, {}, ['insufficient', 'wlt_1', 'ETH']],
     ['a key of another owner', {}, { keyHash: 'k', owner: 'other' }, ['overtaken']],
     ['a key that was never begun', {}, { keyHash: 'none', owner: 'me' }, ['overtaken']],
@@ -436,6 +445,48 @@ describeScript('wallets/store/seal-record.lua', (script) => {
     expect(await script.call({ prefixKey }, args)).toBe(1);
     expect(await script.redis.hget(`${p}r:wlt_1`, 'd')).toBe('~mac{}');
     expect(await script.redis.hget(`${p}use`, 'all')).toBe('4');
+  });
+});
+
+describeScript(
+  'wallets/store/add-movement.lua',
+  (script) => {
+    const moved = (standing: string, delta: string) => script.call({ prefixKey }, { standing, delta });
+
+    test('a sum of any size is exact, and what would be below zero is none; a movement takes the next number', async () => {
+      expect(await moved('999999999999999999999999999999', '1')).toEqual([`1${'0'.repeat(30)}`, '1-0']);
+      expect(await moved('5', '-5')).toEqual(['0', '2-0']);
+      expect(await moved('5', '-6')).toEqual(['none', '3-0']);
+    });
+  },
+  {
+    body: `-- @keys prefixKey
+-- @args standing, delta
+add_movement(prefixKey, {walletId = 'wlt_1', asset = 'ETH', units = delta, balance = standing, cause = '{}'}, 1)
+local entries = redis.call('XRANGE', prefixKey .. 'mov:wlt_1', '-', '+')
+return {moved(standing, delta) or 'none', entries[#entries][1]}`,
+  },
+);
+
+describeScript('wallets/store/movements.lua', (script) => {
+  const numbers = async (below: number, limit: number) => {
+    const args = { walletId: 'wlt_1', below, limit, nowMs: at };
+    return ((await script.call({ prefixKey }, args)) as [string][]).map(([id]) => id);
+  };
+
+  test('the newest, or those just below a number, oldest first', async () => {
+    for (const id of ['1-0', '2-0', '3-0']) await script.redis.xadd(`${p}mov:wlt_1`, id, 'a', 'ETH');
+    expect(await numbers(0, 2)).toEqual(['2-0', '3-0']);
+    expect(await numbers(2, 2)).toEqual(['1-0']);
+    expect(await numbers(1, 2)).toEqual([]);
+    expect(await numbers(9, 9)).toEqual(['1-0', '2-0', '3-0']);
+  });
+
+  test('a wallet with balances and no movements gets one for each', async () => {
+    await script.redis.hset(`${p}bal:wlt_1`, { ETH: '5', 'ETH|r': '1', BTC: '0' });
+    expect(await numbers(0, 9)).toEqual(['1-0']);
+    const [[, flat]] = (await script.redis.xrange(`${p}mov:wlt_1`, '-', '+')) as [[string, string[]]];
+    expect(fields(flat)).toMatchObject({ a: 'ETH', u: '6', b: '6', t: String(at) });
   });
 });
 

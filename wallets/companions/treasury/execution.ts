@@ -150,9 +150,10 @@ class PlanStep {
     const from = await this.#venueWallet(sell.asset);
     const to = await this.#venueWallet(buy.asset);
     const { soldUnits, boughtUnits } = outcome;
+    const movement = { kind: 'exchange', of: this.#orderId(), txId: null, counterparty: null } as const;
     const ledger = [
-      { walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },
-      { walletId: to.id, asset: buy.asset, available: boughtUnits, reserved: 0n },
+      { walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n, movement },
+      { walletId: to.id, asset: buy.asset, available: boughtUnits, reserved: 0n, movement },
     ];
     const done = await this.#commit(
       { status: 'returning', reason: null, soldUnits: String(soldUnits), boughtUnits: String(boughtUnits) },

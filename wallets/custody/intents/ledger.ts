@@ -3,26 +3,29 @@
  * they are debited or released. A mint takes only its fee from the wallet. The entries follow only from the status before and
  * after, so that no transition can omit them: over the life of an intent, reservations sum up to zero.
  */
-import { summedLedger } from '../../store/changes.ts';
 import type { LedgerEntry } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 import { type IntentStatus, isSubmitted } from './states.ts';
 
 type Delta = Omit<LedgerEntry, 'walletId'>;
 
-/** Entries of the change from `before` (undefined: new) to `after`; at most one an asset. */
+/** Entries of the change from `before` (undefined: new) to `after`. */
 export function ledgerOf(before: IntentRecord | undefined, after: IntentRecord): LedgerEntry[] {
   const held = before !== undefined && holds(before.status);
   const holdsNow = holds(after.status);
   if (held === holdsNow) return [];
   const reserve = reserveOf(after);
-  if (holdsNow) return entriesOf(after.walletId, reserve);
-  return entriesOf(after.walletId, [...reserve.map(reversed), ...spentBy(after)]);
+  const deltas = holdsNow ? reserve : [...reserve.map(reversed), ...spentBy(after)];
+  return deltas
+    .filter(({ available, reserved }) => available !== 0n || reserved !== 0n)
+    .map((delta) => ({ walletId: after.walletId, ...delta }));
 }
 
 /** What an intent has set aside while it is open, by asset. */
 export function setAside(record: IntentRecord): ReadonlyMap<string, bigint> {
-  return new Map(entriesOf(record.walletId, reserveOf(record)).map(({ asset, reserved }) => [asset, reserved]));
+  const sums = new Map<string, bigint>();
+  for (const { asset, reserved } of reserveOf(record)) sums.set(asset, (sums.get(asset) ?? 0n) + reserved);
+  return sums;
 }
 
 /** Whether the amount and the fee of an intent in this status are set aside. */
@@ -40,16 +43,21 @@ function reserveOf({ kind, asset, units, feeReserve, replaces }: IntentRecord): 
 }
 
 /** What left the wallet, now that the intent is over. */
-function spentBy({ id, kind, status, asset, units, feePaid, feeReserve }: IntentRecord): Delta[] {
+function spentBy(intent: IntentRecord): Delta[] {
+  const { id, kind, status, asset, units, feePaid, feeReserve, providerTxId, filler, destination } = intent;
   const fee = BigInt(feePaid?.units ?? '0');
   const feeAsset = feePaid?.asset ?? feeReserve.asset;
   if (fee < 0n || fee > BigInt(feeReserve.units) || (fee > 0n && feeAsset !== feeReserve.asset)) {
     throw new Error(`the fee of ${id} differs from its reservation`);
   }
-  const spent = [{ asset: feeAsset, available: -fee, reserved: 0n }];
-  return status === 'completed' && kind !== 'mint'
-    ? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent]
-    : spent;
+  const cause = { of: id, txId: filler?.id ?? providerTxId, counterparty: null };
+  const spent: Delta = { asset: feeAsset, available: -fee, reserved: 0n, movement: { ...cause, kind: 'fee' } };
+  if (status !== 'completed' || kind === 'mint') return [spent];
+  const movement =
+    kind === 'burn'
+      ? ({ ...cause, kind } as const)
+      : ({ ...cause, kind: 'transfer', counterparty: destination.address } as const);
+  return [{ asset, available: -BigInt(units), reserved: 0n, movement }, spent];
 }
 
 function reversed({ asset, available, reserved }: Delta): Delta {
@@ -58,8 +66,4 @@ function reversed({ asset, available, reserved }: Delta): Delta {
 
 function heldOf(asset: string, units: bigint): Delta {
   return { asset, available: -units, reserved: units };
-}
-
-function entriesOf(walletId: string, deltas: readonly Delta[]): LedgerEntry[] {
-  return summedLedger(deltas.map((delta) => ({ walletId, ...delta })));
 }

@@ -30,7 +30,8 @@ export async function creditReceiver(
   const nowMs = deps.clock.nowMs();
   if (receiver !== undefined && !(isOnChain(deps, record.provider) && isOnChain(deps, receiver.provider))) {
     // As the wallet writes its address: the sender may have written it another way.
-    const { address } = receiver.addresses.find((held) => held.network === network)!;
+    const own = receiver.addresses.find((held) => held.network === network)!;
+    const { address } = receiver.receive?.find((held) => held.address === destination.address) ?? own;
     const units = BigInt(record.units);
     const { tenant } = owner;
     const { fromAddress } = record;
@@ -49,6 +50,7 @@ export async function creditReceiver(
   }
   await creditDeposit(store, {
     ...owner,
+    ...(kind === 'mint' && { kind }),
     asset,
     ...(token !== undefined && { token }),
     units: BigInt(record.units),

@@ -30,9 +30,11 @@ export function correctionChange(
   const { id: walletId } = record;
   const shown = entries.map(({ asset, units }) => ({ asset, amount: formatAmount(units, assetOf(asset)!.decimals) }));
   const object = { ...walletView(record, balances), correction: { cause, note, entries: shown } };
+  const { txId = null, fromAddress: counterparty = null } = deposit ?? {};
+  const movement = { kind: 'correction', of: cause, txId, counterparty } as const;
   return {
     balancesOf: walletId,
-    ledger: entries.map(({ asset, units }) => ({ walletId, asset, available: units, reserved: 0n })),
+    ledger: entries.map(({ asset, units }) => ({ walletId, asset, available: units, reserved: 0n, movement })),
     events: [walletEvent(reporter, 'balance_corrected', record, object)],
     ...(deposit !== undefined && {
       guards: [{ kind: 'claim', name: `deposit:${deposit.txId}:${walletId}`, lifetimeMs: depositKeptMs }],

@@ -18,6 +18,8 @@ export interface Deposit {
   /** Symbol of an asset of the registry, or of `token`. */
   readonly asset: string;
   readonly token?: TokenTerms;
+  /** Of its movement. Default: deposit. */
+  readonly kind?: 'deposit' | 'mint';
   /** Above zero: all that the transaction brings to this wallet. */
   readonly units: bigint;
   /** The transaction's id on its network. */
@@ -54,7 +56,7 @@ export async function creditDeposit(store: TenantStore, deposit: Deposit): Promi
 
 /** The event shows the balances that this change leaves. The record itself changes only when the asset was not listed before. */
 function depositChange(deposit: Deposit, { record, balances }: WalletRead): Change {
-  const { walletId, asset, token, units, txId, nowMs, newId } = deposit;
+  const { walletId, asset, token, units, txId, fromAddress, nowMs, newId, kind = 'deposit' } = deposit;
   const isListed = record.assets.includes(asset);
   const wallet: WalletRecord = isListed
     ? record
@@ -68,6 +70,7 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
   // The transaction is what the sender's events and the receiver's have in common.
   const reporter: Reporter = { nowMs, newId, requestId: txId };
   const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
+  const movement = { kind, of: depositId(walletId, txId), txId, counterparty: fromAddress } as const;
   return {
     guards: [
       { kind: 'claim', name: `deposit:${txId}:${walletId}`, lifetimeMs: depositKeptMs },
@@ -75,7 +78,7 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
       ...(isListed ? [{ kind: 'version', id: record.id, version: record.version } as const] : []),
     ],
     balancesOf: walletId,
-    ledger: [{ walletId, asset, available: units, reserved: 0n }],
+    ledger: [{ walletId, asset, available: units, reserved: 0n, movement }],
     events: [walletEvent(reporter, 'deposit_received', wallet, object)],
     puts: [
       create(depositType, depositRecord(deposit), depositKeptMs),

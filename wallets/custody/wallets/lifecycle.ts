@@ -112,7 +112,8 @@ function revoking(
   };
 }
 
-function assertAllowed(changes: StateChanges<WalletStatus>, { status }: WalletRecord): void {
+/** Throws ServiceError 409. */
+export function assertAllowed(changes: StateChanges<WalletStatus>, { status }: WalletRecord): void {
   if (isAllowedIn(changes, status)) return;
   throw new ServiceError('conflict', 'the wallet is archived', {
     details: [{ field: 'status', issue: 'wallet_archived' }],

@@ -65,11 +65,13 @@ export function walletFrom(order: NewWallet): WalletRecord {
   };
 }
 
+const opening = { kind: 'opening', of: null, txId: null, counterparty: null } as const;
+
 /** What a new wallet holds; assets with nothing have no entry. */
 export function initialLedger(walletId: string, balances: readonly NewBalance[]): LedgerEntry[] {
   return balances
     .filter(({ units }) => units !== 0n)
-    .map(({ asset, units }) => ({ walletId, asset, available: units, reserved: 0n }));
+    .map(({ asset, units }) => ({ walletId, asset, available: units, reserved: 0n, movement: opening }));
 }
 
 /** The balances that a wallet begins with. */

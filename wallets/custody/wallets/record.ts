@@ -6,6 +6,7 @@ import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { ReceiveAddress } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const walletStatuses = ['active', 'frozen', 'archived'] as const;
@@ -18,6 +19,7 @@ export const walletStates = {
   unfreeze: becoming<WalletStatus>('active', 'frozen', 'active'),
   archive: becoming<WalletStatus>('archived', ...walletStatuses),
   transfer: unchangedIn<WalletStatus>('active'),
+  receive: unchangedIn<WalletStatus>('active', 'frozen'),
 };
 export const approvalModes = ['unspecified', 'direct_allowed', 'human_required'] as const;
 export type WalletApprovalMode = (typeof approvalModes)[number];
@@ -35,6 +37,8 @@ export interface WalletRecord extends Versioned {
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
   /** Compressed, lowercase hex; null if the provider shows none. */
   readonly publicKey: string | null;
+  /** More addresses that receive, by index; absent: none. */
+  readonly receive?: readonly ReceiveAddress[];
   /** Symbols of the assets that the wallet holds, in the order they are shown. */
   readonly assets: readonly string[];
   /** Those among them that are tokens of the tenant. */

@@ -9,16 +9,28 @@ import type { Balances } from '../../store/contract.ts';
 import { assertAsset } from '../assets/token-assets.ts';
 import { createWallet, type WalletDeps } from './create.ts';
 import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
+import { listMovements } from './movements.ts';
 import { readWallet } from './read.ts';
+import { addReceiveAddress, listReceiveAddresses, ReceiveAddress, ReceiveAddressList } from './receive-addresses.ts';
 import { walletStates, walletType } from './record.ts';
-import { ArchiveBody, CreateBody, PatchBody, Wallet, WalletList, WalletParams, WalletQuery } from './schemas.ts';
+import {
+  ArchiveBody,
+  CreateBody,
+  MovementList,
+  MovementQuery,
+  PatchBody,
+  Wallet,
+  WalletList,
+  WalletParams,
+  WalletQuery,
+} from './schemas.ts';
 import { walletView } from './view.ts';
 
 const tag = 'Wallets';
 const one = { 200: { schema: Wallet, description: 'the wallet' } } as const;
 
 export function walletRoutes(deps: WalletDeps): readonly Route[] {
-  return [...makingRoutes(deps), ...readingRoutes(), ...lifecycleRoutes(deps)];
+  return [...makingRoutes(deps), addressRoute(deps), ...readingRoutes(deps), ...lifecycleRoutes(deps)];
 }
 
 function makingRoutes(deps: WalletDeps): readonly Route[] {
@@ -60,7 +72,26 @@ function makingRoutes(deps: WalletDeps): readonly Route[] {
   ];
 }
 
-function readingRoutes(): readonly Route[] {
+function addressRoute(deps: WalletDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/wallets/:id/addresses',
+    operationId: 'addReceiveAddress',
+    clientName: 'wallets.addAddress',
+    tag,
+    summary: 'Give a Bitcoin wallet one more address that receives',
+    description:
+      'For a `self_hosted` wallet on Bitcoin: a child of its key, whose deposits are the wallet’s. Its other transfers and its change are as before. Elsewhere 422 `not_supported`.',
+    scope: 'wallets:write',
+    params: WalletParams,
+    responses: { 201: { schema: ReceiveAddress, description: 'the address' } },
+    errors: [404, 409, 422],
+    states: walletStates.receive,
+    handle: (context, { params }) => addReceiveAddress(deps, context, params.id),
+  });
+}
+
+function readingRoutes(deps: WalletDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -90,6 +121,36 @@ function readingRoutes(): readonly Route[] {
         const { record, balances } = await readWallet(context, params.id);
         return { status: 200, body: walletView(record, balances) };
       },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id/addresses',
+      operationId: 'listReceiveAddresses',
+      clientName: 'wallets.addresses',
+      tag,
+      summary: 'List a wallet’s receive addresses, and which are used',
+      description: 'Beside the address of the wallet itself, by their index.',
+      scope: 'wallets:read',
+      params: WalletParams,
+      responses: { 200: { schema: ReceiveAddressList, description: 'all of them' } },
+      errors: [404],
+      handle: (context, { params }) => listReceiveAddresses(deps, context, params.id),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id/movements',
+      operationId: 'listWalletMovements',
+      clientName: 'wallets.movements',
+      tag,
+      summary: 'List what changed a wallet’s balances, newest first',
+      description:
+        'Every change of a balance has one, written in the same step; those of an asset add up to its balance. What is only reserved changes none.',
+      scope: 'wallets:read',
+      params: WalletParams,
+      query: MovementQuery,
+      responses: { 200: { schema: MovementList, description: 'a page of movements' } },
+      errors: [404],
+      handle: (context, { params, query }) => listMovements(context, params.id, query),
     }),
   ];
 }

@@ -20,6 +20,7 @@ import { ApprovalModeSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
 import { providerKinds } from '../../providers/port/kinds.ts';
+import { movementKinds } from '../../store/contract.ts';
 import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
@@ -94,6 +95,26 @@ export const Wallet = Closed(
 );
 
 export const WalletList = ListOf('wallets', Wallet);
+
+export const WalletMovement = Closed(
+  {
+    number: Type.Integer({ minimum: 1, description: 'of the wallet, from 1, without gaps' }),
+    kind: OneOf(movementKinds, {
+      description: '`opening`: what the wallet began with; `exchange`: at a venue; `correction`: of reconciliation',
+    }),
+    asset: Type.String({ examples: ['ETH'] }),
+    amount: Type.String({ description: 'decimal; below zero: it left the wallet', examples: ['-1.25'] }),
+    balance: Balance('of the asset after it, `available` and `pending`'),
+    source_id: Nullable(Type.String({ description: 'the intent, deposit, exchange or exception that caused it' })),
+    tx_id: Nullable(Type.String({ description: 'of its network' })),
+    counterparty: Nullable(Type.String({ description: 'address at the other end' })),
+    created_at: Timestamp,
+  },
+  { title: 'WalletMovement' },
+);
+
+export const MovementList = ListOf('movements', WalletMovement);
+export const MovementQuery = Closed(pageQuery);
 
 export const CreateBody = Closed(
   {

@@ -71,7 +71,8 @@ function walletViewOf(wallet: WalletRecord, balances: Balances): WalletView {
   };
 }
 
-function shownAssets({ assets, tokens = [] }: WalletRecord): readonly ShownAsset[] {
+/** Throws an Error for an asset that the wallet does not list. */
+export function shownAssets({ assets, tokens = [] }: WalletRecord): readonly ShownAsset[] {
   return assets.map((symbol) => {
     const asset = assetOf(symbol) ?? tokens.find((token) => token.symbol === symbol);
     if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);

@@ -6,25 +6,31 @@
 -- Far beyond any time in milliseconds.
 local for_good = '9000000000000000'
 
+-- Of an unspent output: its satoshi, and the address that has it.
+local function coin_of(p, outpoint)
+  local sats, address = string.match(redis.call('GET', p .. 'utxo:' .. outpoint), '^(%d+):(.*)$')
+  return sats, account_of(p, address)
+end
+
 local function hold_inputs(p, id, inputs)
   for outpoint in string.gmatch(inputs, '(%x+:%d+):%d+') do
-    local sats, address = string.match(redis.call('GET', p .. 'utxo:' .. outpoint), '^(%d+):(.*)$')
-    local holder = string.match(redis.call('HGET', p .. 'held:' .. address, outpoint) or '', '^%d+:%d+:(.*)$') or id
-    redis.call('ZREM', p .. 'free:' .. address, outpoint)
-    redis.call('HSET', p .. 'held:' .. address, outpoint, sats .. ':' .. for_good .. ':' .. holder)
+    local sats, account = coin_of(p, outpoint)
+    local holder = string.match(redis.call('HGET', p .. 'held:' .. account, outpoint) or '', '^%d+:%d+:(.*)$') or id
+    redis.call('ZREM', p .. 'free:' .. account, outpoint)
+    redis.call('HSET', p .. 'held:' .. account, outpoint, sats .. ':' .. for_good .. ':' .. holder)
     redis.call('SET', p .. 'spender:' .. outpoint, id)
   end
 end
 
 local function spend_inputs(p, asset, inputs, retentionMs)
   for outpoint in string.gmatch(inputs, '(%x+:%d+):%d+') do
-    local sats, address = string.match(redis.call('GET', p .. 'utxo:' .. outpoint), '^(%d+):(.*)$')
+    local sats, account = coin_of(p, outpoint)
     redis.call('DEL', p .. 'utxo:' .. outpoint, p .. 'spender:' .. outpoint)
-    redis.call('ZREM', p .. 'free:' .. address, outpoint)
-    redis.call('HINCRBY', p .. 'acct:' .. address, asset, '-' .. sats)
-    local held = redis.call('HGET', p .. 'held:' .. address, outpoint)
+    redis.call('ZREM', p .. 'free:' .. account, outpoint)
+    redis.call('HINCRBY', p .. 'acct:' .. account, asset, '-' .. sats)
+    local held = redis.call('HGET', p .. 'held:' .. account, outpoint)
     if held then
-      redis.call('HDEL', p .. 'held:' .. address, outpoint)
+      redis.call('HDEL', p .. 'held:' .. account, outpoint)
       redis.call('PEXPIRE', p .. 'lock:' .. string.match(held, '^%d+:%d+:(.*)$'), retentionMs)
     end
   end
@@ -44,9 +50,10 @@ local function mine_or_wait(p, id, market, minedAtMs, retentionMs)
     create_output(p, id, i, address, sats, tx[7])
     i = i + 1
     -- What goes back to the sender is change, unless it is what the transaction pays.
-    if tx[8] ~= '1' and (address ~= from or (i == 1 and to == from)) then
-      redis.call('HINCRBY', key, 'o:' .. address, sats)
-      note(p, address, 'in', id, minedAtMs, retentionMs)
+    local account = account_of(p, address)
+    if tx[8] ~= '1' and (account ~= from or (i == 1 and account_of(p, to) == from)) then
+      redis.call('HINCRBY', key, 'o:' .. account, sats)
+      note(p, account, 'in', id, minedAtMs, retentionMs)
     end
   end
   note(p, from, 'out', id, minedAtMs, retentionMs)

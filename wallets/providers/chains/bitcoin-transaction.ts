@@ -78,7 +78,8 @@ export function outputVbytes(address: string): bigint {
 
 export interface UnsignedBitcoin {
   readonly transaction: Transaction;
-  readonly publicKey: Uint8Array;
+  /** One per coin. */
+  readonly publicKeys: readonly Uint8Array[];
   /** One per coin: 32 bytes. */
   readonly digests: readonly Uint8Array[];
 }
@@ -93,33 +94,35 @@ export function readUnsignedBitcoin(
   return { outputs, fee: sum(coins) - sum(outputs) };
 }
 
-/** Spends all `coins` of the key, and returns the rest to it. They must cover payment and fee. */
+/** Spends all `coins`, each of its key (by default the wallet's), and returns the rest to the wallet's. They must cover payment and fee. */
 export function unsignedBitcoin(
   publicKey: Uint8Array,
   coins: readonly Coin[],
   payment: BitcoinPayment,
   rate: bigint,
+  publicKeys: readonly Uint8Array[] = coins.map(() => publicKey),
 ): UnsignedBitcoin {
   const own = bitcoinTestnetAddress(publicKey);
   const fee = feeOfPayment(coins, payment, own, rate);
   if (fee === undefined) throw new Error('the coins do not cover payment and fee');
   const change = coins.reduce((sum, { sats }) => sum + sats, 0n) - payment.sats - fee;
   const transaction = new Transaction();
-  for (const { txid, index, sats } of coins) {
-    transaction.addInput({ txid: fromHex(txid), index, witnessUtxo: { script: scriptOf(own), amount: sats } });
+  for (const [at, { txid, index, sats }] of coins.entries()) {
+    const script = scriptOf(bitcoinTestnetAddress(publicKeys[at]!));
+    transaction.addInput({ txid: fromHex(txid), index, witnessUtxo: { script, amount: sats } });
   }
   transaction.addOutputAddress(payment.to, payment.sats, TEST_NETWORK);
   if (change > 0n) transaction.addOutputAddress(own, change, TEST_NETWORK);
-  const digests = coins.map(({ sats }, index) => digestOf(transaction, index, publicKey, sats));
-  return { transaction, publicKey, digests };
+  const digests = coins.map(({ sats }, index) => digestOf(transaction, index, publicKeys[index]!, sats));
+  return { transaction, publicKeys, digests };
 }
 
 /** `signatures`: r ‖ s, 64 bytes with low s, one per digest. */
 export function signedBitcoin(unsigned: UnsignedBitcoin, signatures: readonly Uint8Array[]): Uint8Array {
-  const { transaction, publicKey } = unsigned;
+  const { transaction, publicKeys } = unsigned;
   signatures.forEach((signature, index) => {
     const der = secp256k1.Signature.fromBytes(signature, 'compact').toBytes('der');
-    const witness = [concatBytes(der, Uint8Array.of(sighashAll)), publicKey];
+    const witness = [concatBytes(der, Uint8Array.of(sighashAll)), publicKeys[index]!];
     transaction.updateInput(index, { finalScriptWitness: witness }, true);
   });
   return transaction.toBytes(true, true);

@@ -13,6 +13,7 @@ import { toHex, utf8 } from '../../../core/crypto/bytes.ts';
 import { sha256 } from '../../../core/crypto/hashing.ts';
 import {
   type BitcoinPayment,
+  type Coin,
   decodeBitcoin,
   inputsMax,
   inputVbytes,
@@ -110,6 +111,25 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
   async spendable(address: string): Promise<{ readonly sats: bigint; readonly hasMore: boolean }> {
     const coins = [...(await this.ledger.largest(address, inputsMax))].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
     return { sats: coins.slice(0, inputsMax).reduce((sum, sats) => sum + sats, 0n), hasMore: coins.length > inputsMax };
+  }
+
+  /** From now on the coins of `address` are `account`'s, another address of the same wallet. May be repeated. */
+  watch(address: string, account: string): Promise<void> {
+    return this.ledger.watch(address, account);
+  }
+
+  /** Which of these addresses, watched all, ever had a coin. */
+  used(addresses: readonly string[]): Promise<readonly boolean[]> {
+    return this.ledger.used(addresses);
+  }
+
+  /** The addresses of unspent coins. */
+  async addressesOf(coins: readonly Coin[]): Promise<readonly string[]> {
+    const found = await this.ledger.outputs(coins.map(({ txid, index }) => `${txid}:${index}`));
+    return found.map((output) => {
+      if (output === undefined) throw missingInput();
+      return output.address;
+    });
   }
 
   /** Abandons the payment: frees its unspent outputs, and it never holds any again. May be repeated. */

@@ -11,6 +11,6 @@ if redis.call('SET', prefixKey .. 'fund:' .. fundKey .. ':' .. asset, '1', 'NX')
     create_output(prefixKey, txid, i - 1, address, each, asset)
     sum = sum + tonumber(each)
   end
-  if by then note_funded(prefixKey, address, asset, string.format('%.0f', sum), by, retentionMs) end
+  if by then note_funded(prefixKey, account_of(prefixKey, address), asset, string.format('%.0f', sum), by, retentionMs) end
 end
 return 1

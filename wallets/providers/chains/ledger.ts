@@ -181,6 +181,10 @@ export interface BitcoinLedger extends Ledger {
   hold(request: HoldRequest): Promise<HeldCoins>;
   /** Sats of the `count` + 1 largest free outputs, and of all held ones. */
   largest(address: string, count: number): Promise<readonly bigint[]>;
+  /** From now on the coins of `address` are `account`'s, another address of the same wallet. May be repeated. */
+  watch(address: string, account: string): Promise<void>;
+  /** Those that ever had a coin, of addresses that are watched. */
+  used(addresses: readonly string[]): Promise<readonly boolean[]>;
   /** Frees the unspent outputs of the payment. */
   release(paymentId: string): Promise<void>;
   /** Makes the outputs of a faucet transaction, once per `key`. */

@@ -8,6 +8,8 @@
  *   spender:<txid>:<index> the waiting transaction that spends this output
  *   lock:<payment id>     its outputs, "<address>|<txid>:<index>:<sats>,…"; stays a while after spending; empty once released
  *   acct:<address>        its balance
+ *   own:<address>         the account that has its coins: free, held, acct and at are those of accounts
+ *   used:<address>        an address with an account has had a coin
  */
 import type { Coin } from './bitcoin-transaction.ts';
 import { type FundedBy, retentionMs } from './chain.ts';
@@ -23,7 +25,15 @@ import type {
   WaitingBitcoin,
 } from './ledger.ts';
 import { fromFlat, RedisChain } from './redis-chain.ts';
-import { advanceBitcoin, fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './scripts.ts';
+import {
+  advanceBitcoin,
+  fundBitcoin,
+  holdCoins,
+  largestCoins,
+  releaseCoins,
+  submitBitcoin,
+  watchAddress,
+} from './scripts.ts';
 
 /** Until it is moved. */
 const market = Number(bitcoinLimits.initial);
@@ -35,6 +45,7 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
   readonly #hold = this.script(holdCoins);
   readonly #largest = this.script(largestCoins);
   readonly #release = this.script(releaseCoins);
+  readonly #watch = this.script(watchAddress);
 
   async outputs(outpoints: readonly string[]): Promise<readonly (Output | undefined)[]> {
     const stored = await this.values(outpoints.map((outpoint) => `utxo:${outpoint}`));
@@ -85,6 +96,15 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
 
   async largest(address: string, count: number): Promise<readonly bigint[]> {
     return (await this.#largest({ address, count })).map(BigInt);
+  }
+
+  async watch(address: string, account: string): Promise<void> {
+    await this.#watch({ address, account });
+  }
+
+  async used(addresses: readonly string[]): Promise<readonly boolean[]> {
+    if (addresses.length === 0) return [];
+    return (await this.values(addresses.map((address) => `used:${address}`))).map((value) => value !== null);
   }
 
   async release(paymentId: string): Promise<void> {

@@ -55,6 +55,11 @@ interface HoldCoins {
   untilMs: number;
 }
 
+interface WatchAddress {
+  address: string;
+  account: string;
+}
+
 interface FundAccount {
   fundKey: string;
   address: string;
@@ -91,6 +96,7 @@ export const submitEvm = script<SubmitEvm, ['OK' | EvmRefusal, ...string[]]>('su
 export const advanceEvm = script<AdvanceEvm, string[]>('advance-evm');
 export const fundAccount = script<FundAccount, number>('fund-account');
 export const submitSolana = script<Mining & { tx: LuaFields }, [string, string, ...string[]]>('submit-solana');
+export const watchAddress = script<WatchAddress, number>('watch-address');
 export const submitBitcoin = script<SubmitBitcoin, ['OK' | BitcoinRefusal, ...string[]]>('submit-bitcoin');
 export const advanceBitcoin = script<BitcoinMining & { id: string }, string[]>('advance-bitcoin');
 export const fundBitcoin = script<FundBitcoin, number>('fund-bitcoin');

@@ -15,9 +15,9 @@ local function replace(id, spends)
   for outpoint in string.gmatch(inputs, '(%x+:%d+):%d+') do
     redis.call('DEL', p .. 'spender:' .. outpoint)
     if not spends[outpoint] then
-      local sats, address = string.match(redis.call('GET', p .. 'utxo:' .. outpoint), '^(%d+):(.*)$')
-      redis.call('HDEL', p .. 'held:' .. address, outpoint)
-      redis.call('ZADD', p .. 'free:' .. address, sats, outpoint)
+      local sats, account = coin_of(p, outpoint)
+      redis.call('HDEL', p .. 'held:' .. account, outpoint)
+      redis.call('ZADD', p .. 'free:' .. account, sats, outpoint)
     end
   end
   redis.call('HDEL', rival, 'underpriced', 'inputs', 'outputs')
@@ -40,7 +40,7 @@ if redis.call('EXISTS', key) == 0 then
   for _, rival in ipairs(rivals) do replace(rival, spends) end
   local paid = {}
   for i, output in ipairs(outputs) do paid[i] = output.sats .. ':' .. output.address end
-  redis.call('HSET', key, 'from', tx.from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee, 'vbytes', tx.vbytes,
+  redis.call('HSET', key, 'from', account_of(p, tx.from), 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee, 'vbytes', tx.vbytes,
     'failed', tx.fails, 'inputs', table.concat(inputs, ','), 'outputs', table.concat(paid, ','))
   mine_or_wait(p, tx.id, market, minedAtMs, retentionMs)
 end

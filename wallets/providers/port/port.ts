@@ -54,6 +54,17 @@ export interface HeldWallet {
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
   /** Compressed, lowercase hex; null if the provider discloses none. */
   readonly publicKey: string | null;
+  /** More addresses that receive, by index. */
+  readonly receive?: readonly ReceiveAddress[];
+}
+
+/** A further address of a wallet, of a child of its key. */
+export interface ReceiveAddress {
+  readonly address: string;
+  /** BIP-32, below the wallet's key. */
+  readonly path: string;
+  /** Compressed, lowercase hex. */
+  readonly publicKey: string;
 }
 
 /** An approved transfer, or another effect of an intent, with the fields that an adapter reads. */
@@ -255,6 +266,10 @@ export interface ProviderAdapter {
   quote(meta: CallMeta, draft: TransferDraft): Promise<Quote>;
   /** The counter that numbers this wallet's transfers without gaps (EVM account nonces); undefined: it needs no numbers. */
   sequenceCounter(wallet: HeldWallet): string | undefined;
+  /** The wallet's receive address of this index. May be repeated. Absent: a wallet has one address. Throws ProviderRejected, ProviderUnavailable. */
+  receiveAddress?(meta: CallMeta, wallet: HeldWallet, index: number): Promise<ReceiveAddress>;
+  /** Which of the wallet's receive addresses ever got anything. Throws ProviderUnavailable. */
+  usedAddresses?(wallet: HeldWallet): Promise<readonly boolean[]>;
   /** Takes the next step of an approved transfer: submits it, or polls it. ProviderUnavailable: call again later. */
   advance(meta: CallMeta, transfer: Transfer): Promise<TransferProgress>;
   /**

@@ -29,7 +29,7 @@ import { testOutcome } from '../port/test-triggers.ts';
 import { bitcoinLine } from './bitcoin-line.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 import { evmLine, fillNonce } from './evm-line.ts';
-import { type Line, wrongSignature } from './line.ts';
+import { addressOf, type Line, wrongSignature } from './line.ts';
 import { notSubmitted, onChain, readSubmission, type Submission } from './progress.ts';
 import { solanaLine } from './solana-line.ts';
 
@@ -121,6 +121,23 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     },
 
     sequenceCounter: (wallet) => lineOf(wallet.network).sequenceCounter(wallet),
+
+    async receiveAddress(meta, wallet, index) {
+      const { network, id } = wallet;
+      const { receives } = lineOf(network);
+      if (receives === undefined) {
+        const why = `${networkOf(network).name} keeps a wallet's balance under one address`;
+        throw new ProviderRejected(why, { issue: 'not_supported', providerCode: 'ONE_ADDRESS' });
+      }
+      const path = `m/0/${index}`;
+      const publicKey = await signer.childKey(meta, id, network, path);
+      const address = addressOfKey(network, publicKey);
+      await chainAnswer(() => receives.watch(address, addressOf(wallet)));
+      return { address, path, publicKey: Buffer.from(publicKey).toString('hex') };
+    },
+
+    usedAddresses: async ({ network, receive = [] }) =>
+      chainAnswer(async () => (await lineOf(network).receives?.used(receive.map(({ address }) => address))) ?? []),
 
     advance: (meta, transfer) => chainAnswer(() => advance(meta, signer, lineOf(transfer.wallet.network), transfer)),
 

@@ -24,6 +24,7 @@ import { addressOf, type Line, publicKeyOf } from './line.ts';
 export function bitcoinLine(chain: BitcoinChain): Line {
   return {
     chain,
+    receives: chain,
     async quote(draft) {
       const { units, toAddress, wallet, fees: choice = {}, replaces } = draft;
       const market = await chain.market();
@@ -69,7 +70,12 @@ export function bitcoinLine(chain: BitcoinChain): Line {
         );
       }
       const payment = asked.sats === 0n ? nothing(holding.coins, own, rate) : asked;
-      const unsigned = unsignedBitcoin(publicKeyOf(wallet), holding.coins, payment, rate);
+      const { receive = [] } = wallet;
+      const addresses = receive.length === 0 ? [] : await chain.addressesOf(holding.coins);
+      const children = holding.coins.map((_, at) => receive.find(({ address }) => address === addresses[at]));
+      const ownKey = publicKeyOf(wallet);
+      const keys = children.map((child) => (child === undefined ? ownKey : Buffer.from(child.publicKey, 'hex')));
+      const unsigned = unsignedBitcoin(ownKey, holding.coins, payment, rate, keys);
       const { outputs, fee } = readUnsignedBitcoin(unsigned, holding.coins);
       const [paid, ...change] = outputs;
       if (change.length > 1 || change.some(({ address }) => address !== own)) {
@@ -85,6 +91,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
             purpose: `${intent.id}:${index}`,
             message,
             networkId: wallet.network,
+            ...(children[index] !== undefined && { path: children[index].path }),
             policyReceipt: intent.policyReceipt ?? '',
           }),
         ),

@@ -14,6 +14,8 @@ export interface SigningOrder {
   /** 32 bytes for secp256k1; the message itself for ed25519. */
   readonly message: Uint8Array;
   readonly networkId: string;
+  /** Of a child of the key, BIP-32 below it; absent: the key itself. */
+  readonly path?: string;
   /** The policy receipt, sent to the signing API as policy_approval_token. */
   readonly policyReceipt: string;
 }
@@ -29,6 +31,8 @@ export interface ClusterSignature {
 export interface ClusterSigner {
   /** Runs a DKG once. Public key: compressed, 33 or 32 bytes. Throws ProviderUnavailable or ProviderRejected. */
   createKey(meta: CallMeta, walletId: string, curve: SignerCurve, networkId: string): Promise<Uint8Array>;
+  /** The public key of a child of a secp256k1 key, compressed. Throws ProviderUnavailable or ProviderRejected. */
+  childKey(meta: CallMeta, walletId: string, networkId: string, path: string): Promise<Uint8Array>;
   /** Throws ProviderUnavailable if the order may be repeated later, ProviderRejected if the cluster will never sign it. */
   sign(meta: CallMeta, order: SigningOrder): Promise<ClusterSignature>;
   /** Revokes the open sessions of a key and closes the key permanently. Idempotent. */

@@ -39,6 +39,11 @@ export interface Line {
   sequenceCounter(wallet: HeldWallet): string | undefined;
   /** Throws ProviderRejected and ProviderUnavailable of the signer, ChainRejected, ChainUnavailable. */
   submit(meta: CallMeta, signer: ClusterSigner, transfer: Transfer, fails: boolean): Promise<ChainSubmission>;
+  /** Further addresses of a wallet, whose coins are its own; absent: its chain has one address a wallet. */
+  readonly receives?: {
+    watch(address: string, account: string): Promise<void>;
+    used(addresses: readonly string[]): Promise<readonly boolean[]>;
+  };
   /** Releases the reservations of a transfer that will never be submitted. May be repeated. */
   abandon?(transfer: Transfer): Promise<void>;
 }

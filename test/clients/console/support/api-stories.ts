@@ -59,8 +59,7 @@ export function apiStories(open: (url: string) => Promise<Page>, running: () => 
     expect(await failing.textContent()).toContain(`the fault receiver_status (${fault.id}) may be why: remove it, or`);
     await running().must(200, 'POST', '/v1/sandbox/faults/reset');
     await failing.getByRole('button', { name: 'Deliver again' }).press('Enter');
-    await failing.waitFor({ state: 'detached' });
-    expect(await page.locator('[data-delivery] .chip.completed').count()).toBe(2);
+    await page.locator('[data-delivery] .chip.completed').nth(1).waitFor();
     const second = page.locator('[data-delivery]').first();
     expect(await second.locator('.try-of').count()).toBe(5);
 
@@ -71,11 +70,11 @@ export function apiStories(open: (url: string) => Promise<Page>, running: () => 
     await page.getByRole('searchbox', { name: 'Go to any id' }).fill(delivery);
     await page.keyboard.press('Enter');
     await until(async () => (await hash(page)) === `#/webhooks/${inbox}?q=${delivery}`, 'the endpoint of the delivery');
-    expect(await page.locator('[data-delivery]').count()).toBe(1);
+    await until(async () => (await page.locator('[data-delivery]').count()) === 1, 'the delivery alone');
     await page.getByRole('searchbox', { name: 'Go to any id' }).fill(event);
     await page.keyboard.press('Enter');
     await page.locator('[data-event="webhook.ping"]', { hasText: event }).waitFor();
-    expect(await page.locator('[data-event]').count()).toBe(1);
+    await until(async () => (await page.locator('[data-event]').count()) === 1, 'the event alone');
     await page.getByRole('searchbox', { name: 'Search by type or any id' }).fill('');
     await page.getByRole('combobox', { name: 'Which events' }).selectOption('webhook');
     const made = page.locator('[data-event="webhook.created"]');

@@ -1,4 +1,5 @@
 /** The rules of jobs and exceptions to their edges: windows, places, filters, what a caller sees, and what an event says. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemPorts } from '../../../../core/actors/live/ports.ts';
 import {
@@ -23,6 +24,7 @@ import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts'
 import type { StatementsByKind } from '../../../../wallets/providers/port/statement.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { answered, type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
@@ -367,7 +369,7 @@ describe('an adjustment', () => {
       if (what === 'another adjustment') await met(tenant, 'rcj_2', finding({ ...asBalance, fingerprint }));
       const { change } = await resolveException(as({ tenant }), id, { resolution: 'adjusted' });
       const before = (await store.read(tenant, intentType, intentId))!;
-      const ledger = [{ walletId: 'wal_1', asset: 'ETH', available: 1n, reserved: 0n }];
+      const ledger = [ledgerEntry('wal_1', 'ETH', 1n)];
       if (what === 'its transfer') {
         await done(store, tenant, { puts: [update(intentType, before, { ...before, version: 2 })] });
       } else if (what === 'its balance') await done(store, tenant, { ledger });

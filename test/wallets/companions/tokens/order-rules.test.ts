@@ -1,10 +1,12 @@
 /** The rules of cap and reserve to their edges: what an order may begin, what is set aside for it, and what its end leaves. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type OrderRecord, orderType, tokenType } from '../../../../wallets/companions/tokens/record.ts';
 import { type IntentRecord, intentType } from '../../../../wallets/custody/intents/record.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes } from '../support/handlers.ts';
 import { attestation, one, startMs, TokenDesk, wallet } from './support/desk.ts';
@@ -96,12 +98,12 @@ describe('a reserve', () => {
   it('in a wallet counts what is available and what is set aside for the same token, to the last unit', async () => {
     const desk = await open();
     await desk.mint(60n, wallet);
-    await desk.does({ ledger: [{ walletId: 'wal_1', asset: 'USDC', available: -10n * one - 1n, reserved: 0n }] });
+    await desk.does({ ledger: [ledgerEntry('wal_1', 'USDC', -10n * one - 1n)] });
     const over = await desk.order('mint', 30n, wallet);
     expect(await desk.begin(over)).toEqual(['rejected', 'RESERVE_INSUFFICIENT']);
     const { heldUnits } = (await store.read(desk.tenant, orderType, over.id))!.reserveCheck!;
     expect(heldUnits).toBe(String(90n * one - 1n));
-    await desk.does({ ledger: [{ walletId: 'wal_1', asset: 'USDC', available: 1n, reserved: 0n }] });
+    await desk.does({ ledger: [ledgerEntry('wal_1', 'USDC', 1n)] });
     expect(await desk.begin(await desk.order('mint', 30n, wallet))).toEqual(begun);
     expect(await desk.held()).toEqual([0n, 90n]);
   });
@@ -155,10 +157,7 @@ describe('what an order read must still hold when its signing begins:', () => {
   const changes: readonly (readonly [string, (desk: TokenDesk) => Promise<unknown>])[] = [
     ['its token', (desk) => desk.call('freezeToken', { params: { id: 'tkn_GOLD' } })],
     ['the supply', (desk) => desk.mint(1n, plenty)],
-    [
-      'the reserve',
-      (desk) => desk.does({ ledger: [{ walletId: 'wal_1', asset: 'USDC', available: -98n * one, reserved: 0n }] }),
-    ],
+    ['the reserve', (desk) => desk.does({ ledger: [ledgerEntry('wal_1', 'USDC', -98n * one)] })],
   ];
   it.each(changes)('%s', async (_, changed) => {
     const desk = await open();

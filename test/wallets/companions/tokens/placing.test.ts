@@ -1,9 +1,11 @@
 /** Placing orders and issuing tokens, to the edges of what a request may say, with policies that the test decides. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readReserve } from '../../../../wallets/companions/tokens/reserve.ts';
 import { tokenAssetId, tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
 import { intentType } from '../../../../wallets/custody/intents/record.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes, refusal } from '../support/handlers.ts';
 import { one, own, startMs, TokenDesk } from './support/desk.ts';
@@ -45,7 +47,7 @@ const invalid = (field: string, issue: string) => refusal('invalidRequest', fiel
 describe('a mint and a redemption', () => {
   it('are decided as what they are, and become intents of the same number', async () => {
     const desk = await open();
-    await desk.does({ ledger: [{ walletId: 'wal_1', asset: 'GOLD', available: 3n * one, reserved: 0n }] });
+    await desk.does({ ledger: [ledgerEntry('wal_1', 'GOLD', 3n * one)] });
     for (const [place, kind, toAddress] of [
       [mint, 'mint', outside],
       [redeem, 'burn', `0x${'0'.repeat(40)}`],
@@ -89,7 +91,7 @@ describe('a mint and a redemption', () => {
     ['a redemption', redeem],
   ] as const)('of a token that is frozen, or becomes it while the policies decide: %s is refused', async (_, place) => {
     const desk = await open();
-    await desk.does({ ledger: [{ walletId: 'wal_1', asset: 'GOLD', available: 3n * one, reserved: 0n }] });
+    await desk.does({ ledger: [ledgerEntry('wal_1', 'GOLD', 3n * one)] });
     desk.deciding = () => desk.call('freezeToken', { params: { id: 'tkn_GOLD' } });
     await expect(place(desk)).rejects.toThrow('conflict');
     await expect(place(desk)).rejects.toEqual(refusal('conflict', 'status', 'state_conflict'));

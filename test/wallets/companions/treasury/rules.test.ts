@@ -1,4 +1,5 @@
 /** The rules of strategies and plans to their edges: defaults, filters, who executes, what is stale, and what a trigger makes. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../core/actors/live/ports.ts';
 import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
@@ -17,6 +18,7 @@ import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
 
@@ -62,11 +64,7 @@ class Desk {
     const made = { providerWalletId: 'p', publicKey: null, addresses: [{ address: '0x1' }], balances: [] };
     const order = { id: 'wal_1', name: 'w', connection, network: 'eip155:11155111', made, nowMs: startMs };
     const wallet = walletFrom({ ...order, signingApi: 'allowed' } as unknown as Parameters<typeof walletFrom>[0]);
-    const held = { walletId: 'wal_1', reserved: 0n };
-    const ledger = [
-      { ...held, asset: 'ETH', available: 10n * 10n ** 18n },
-      { ...held, asset: 'USDC', available: 10_000n * 10n ** 6n },
-    ];
+    const ledger = [ledgerEntry('wal_1', 'ETH', 10n * 10n ** 18n), ledgerEntry('wal_1', 'USDC', 10_000n * 10n ** 6n)];
     await done(store, this.tenant, { puts: [create(walletType, wallet)], ledger });
     return this.strategy(over);
   }

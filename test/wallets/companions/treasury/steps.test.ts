@@ -1,4 +1,5 @@
 /** The steps of a trade, each from a stored plan: their effect on the trade, the venue account, the plan and its strategy. */
+
 import { beforeAll, describe, expect, it } from 'vitest';
 import { silentLog, systemRandom } from '../../../../core/actors/live/ports.ts';
 import { exchangeRecordId, exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
@@ -18,6 +19,7 @@ import type { NetworkId } from '../../../../wallets/networks/networks.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 import { eventTypes } from '../support/handlers.ts';
 
@@ -74,11 +76,7 @@ class Desk {
         create(strategyType, { ...held, versions, ...times, ...strategy } as StrategyRecord),
         create(planType, plan),
       ],
-      ledger: [
-        { walletId: 'wal_1', asset: 'ETH', available: 99n, reserved: 0n },
-        { walletId: 'wal_v', asset: 'ETH', available: 9n, reserved: 0n },
-        { walletId: 'wal_v', asset: 'USDC', available: 20n, reserved: 0n },
-      ],
+      ledger: [ledgerEntry('wal_1', 'ETH', 99n), ledgerEntry('wal_v', 'ETH', 9n), ledgerEntry('wal_v', 'USDC', 20n)],
       due: [{ member, atMs: startMs }],
     });
     return this;

@@ -260,10 +260,17 @@ describe('a fee', () => {
     }
   });
 
-  test('of one asset with the amount leaves in one entry', () => {
+  test('of one asset with the amount is a movement of its own, beside what is no longer reserved', () => {
     const move = advanceIntent(submitted(), done(600n), startMs);
-    expect(changeOf(reporter, move!).ledger).toEqual([
-      { walletId: 'wal_1', asset: 'ETH', available: 400n, reserved: -(10n ** 18n) - 1_000n },
+    const { ledger = [] } = changeOf(reporter, move!);
+    const sum = (field: 'available' | 'reserved') => ledger.reduce((all, entry) => all + entry[field], 0n);
+    expect([sum('available'), sum('reserved')]).toEqual([400n, -(10n ** 18n) - 1_000n]);
+    const moved = ledger.flatMap(({ asset, available, movement }) =>
+      movement ? [[movement.kind, asset, available]] : [],
+    );
+    expect(moved).toEqual([
+      ['transfer', 'ETH', -(10n ** 18n)],
+      ['fee', 'ETH', -600n],
     ]);
   });
 });

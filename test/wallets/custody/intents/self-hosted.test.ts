@@ -16,8 +16,10 @@ import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
 import { custodianBooks } from '../../../../wallets/providers/books.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../../wallets/providers/chains/redis-ledgers.ts';
+import { chainStatements } from '../../../../wallets/providers/chains/statements.ts';
 import { arrivals } from '../../../../wallets/providers/incoming-transfers.ts';
 import { ProviderRejected } from '../../../../wallets/providers/port/port.ts';
+import { effectOf } from '../../../../wallets/providers/port/statement.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../wallets/providers/self-hosted/adapter.ts';
 import { RedisCustodianBooks } from '../../../../wallets/providers/simulated/redis-custodian-books.ts';
 import { create } from '../../../../wallets/store/changes.ts';
@@ -96,6 +98,22 @@ async function checkBooks(): Promise<void> {
       expect(await world.balance(tenant, id, asset), asset).toEqual({ available: units, reserved: 0n });
     }
   }
+  for (const wallet of wallets) {
+    const meta = { tenant, nowMs: world.clock.nowMs(), correlationId: '', traceparent: '' };
+    const query = { fromMs: 0, toMs: meta.nowMs + 60_000, limit: 1_000 };
+    const { movements } = await chainStatements(chains).page(meta, wallet, query);
+    const ours = (await world.store.movements(tenant, wallet.id, 100)).filter(({ txId }) => txId !== null);
+    expect(moved(ours.map(({ txId, asset, units }) => [txId!, asset, units]))).toEqual(
+      moved(movements.flatMap((one) => effectOf(one).map(({ asset, units }) => [one.key, asset, units] as const))),
+    );
+  }
+}
+
+/** What each transaction moved of each asset. */
+function moved(rows: readonly (readonly [txId: string, asset: string, units: bigint])[]): Record<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const [txId, asset, units] of rows) sums.set(`${txId} ${asset}`, (sums.get(`${txId} ${asset}`) ?? 0n) + units);
+  return Object.fromEntries([...sums].filter(([, units]) => units !== 0n).sort());
 }
 
 test('an intent becomes a signed transaction whose hash it shows, and the receiver has the money', async () => {

@@ -60,8 +60,8 @@ test('assets keep their order; what holds nothing is shown with zeros and has no
     ['USDC', '0'],
     ['ETH', '0.000000000000000005'],
   ]);
-  expect(initialLedger(wallet.id, balances)).toEqual([
-    { walletId: wallet.id, asset: 'ETH', available: 5n, reserved: 0n },
+  expect(initialLedger(wallet.id, balances)).toMatchObject([
+    { walletId: wallet.id, asset: 'ETH', available: 5n, reserved: 0n, movement: { kind: 'opening' } },
   ]);
 });
 

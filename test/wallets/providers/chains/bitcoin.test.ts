@@ -111,7 +111,7 @@ describe('a payment', () => {
         coins[0]!.sats,
       );
       const signature = secp256k1.sign(digest, secret(0), { prehash: false });
-      return signedBitcoin({ transaction, publicKey: publicKey(0), digests: [digest] }, [signature]);
+      return signedBitcoin({ transaction, publicKeys: [publicKey(0)], digests: [digest] }, [signature]);
     };
     const vbytes = BigInt(Transaction.fromBuffer(Buffer.from(paying(99_600n))).virtualSize());
     await expect(chain.submit(paying(100_001n), startMs)).rejects.toMatchObject({ code: 'insufficient_funds' });

@@ -300,10 +300,28 @@ describeScript(
       expect(await script.redis.get(`${p}utxo:ab:1`)).toBe('7:a');
       expect(await script.redis.zscore(`${p}free:a`, 'ab:1')).toBe('7');
       expect(await script.redis.hget(`${p}acct:a`, 'BTC')).toBe('7');
+      expect(await script.redis.exists(`${p}used:a`)).toBe(0);
+    });
+
+    test('that of a watched address is its account’s, and marks the address as used', async () => {
+      await script.redis.set(`${p}own:a`, 'first');
+      await script.call({ prefixKey }, {});
+      expect(await script.redis.get(`${p}utxo:ab:1`)).toBe('7:a');
+      expect(await script.redis.zscore(`${p}free:first`, 'ab:1')).toBe('7');
+      expect(await script.redis.hget(`${p}acct:first`, 'BTC')).toBe('7');
+      expect(await script.redis.exists(`${p}free:a`, `${p}acct:a`)).toBe(0);
+      expect(await script.redis.get(`${p}used:a`)).toBe('1');
     });
   },
   { body: "-- @keys prefixKey\ncreate_output(prefixKey, 'ab', 1, 'a', '7', 'BTC')" },
 );
+
+describeScript('wallets/providers/chains/watch-address.lua', (script) => {
+  test('an address belongs to its first account for good', async () => {
+    for (const account of ['first', 'second']) await script.call({ prefixKey }, { address: 'a', account });
+    expect(await script.redis.get(`${p}own:a`)).toBe('first');
+  });
+});
 
 describeScript('wallets/providers/chains/fund-bitcoin.lua', (script) => {
   test('outputs are made once for a key and an asset; a movement is their sum', async () => {

@@ -15,6 +15,7 @@ import type {
   SignerCurve,
   SigningOrder,
 } from '../../../../wallets/providers/self-hosted/cluster-signer.ts';
+import { childKey } from '../../../support/child-key.ts';
 
 export const startMs = 1_790_000_000_000;
 export const sepolia: NetworkId = 'eip155:11155111';
@@ -45,6 +46,7 @@ export function fakeSigner(): FakeSigner {
       const secret = secretOf(walletId);
       return curve === 'secp256k1' ? secp256k1.getPublicKey(secret, true) : ed25519.getPublicKey(secret);
     },
+    childKey: async (_meta, walletId, _networkId, path) => childOf(walletId, path).publicKey,
     async sign(_meta, order) {
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
@@ -60,9 +62,19 @@ export function fakeSigner(): FakeSigner {
   };
 }
 
-function signWith(curve: SignerCurve, { walletId, message }: SigningOrder, sessionId: string): ClusterSignature {
-  const secret = secretOf(walletId);
-  if (curve === 'ed25519') return { sessionId, signature: ed25519.sign(message, secret), recoveryId: undefined };
+function childOf(walletId: string, path: string) {
+  return childKey(secretOf(walletId), secretOf(`${walletId}/chain`), path);
+}
+
+function signWith(
+  curve: SignerCurve,
+  { walletId, message, path = '' }: SigningOrder,
+  sessionId: string,
+): ClusterSignature {
+  if (curve === 'ed25519') {
+    return { sessionId, signature: ed25519.sign(message, secretOf(walletId)), recoveryId: undefined };
+  }
+  const { secret } = childOf(walletId, path);
   const recovered = secp256k1.sign(message, secret, { prehash: false, format: 'recovered' });
   return { sessionId, signature: recovered.slice(1), recoveryId: recovered[0]! };
 }

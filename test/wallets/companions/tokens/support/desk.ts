@@ -1,4 +1,5 @@
 /** A token of a tenant over a store in memory, and its orders, whose intents begin and end as the test says. */
+
 import { systemRandom } from '../../../../../core/actors/live/ports.ts';
 import { newId } from '../../../../../proto/ids.ts';
 import type { TokenDeps } from '../../../../../wallets/companions/tokens/issue.ts';
@@ -24,6 +25,7 @@ import { walletType } from '../../../../../wallets/custody/wallets/record.ts';
 import { tokensCapability } from '../../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../../wallets/store/changes.ts';
 import type { Change, TenantStore } from '../../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../../support/ledger-entry.ts';
 import { done, newTenant, type StoreUnderTest } from '../../../../support/memory-store.ts';
 import { answered, type Caller, contextAt } from '../../support/handlers.ts';
 
@@ -91,7 +93,7 @@ export class TokenDesk {
     ];
     const made = { providerWalletId: 'wal_1', publicKey: null, addresses: [{ network, address: own }], balances };
     const order = { id: 'wal_1', name: 'w', connection, network, made, nowMs: startMs, signingApi: 'allowed' } as const;
-    const ledger = balances.map(({ asset, units }) => ({ walletId: 'wal_1', asset, available: units, reserved: 0n }));
+    const ledger = balances.map(({ asset, units }) => ledgerEntry('wal_1', asset, units));
     await this.does({
       puts: [create(connectionType, connection), create(walletType, walletFrom(order as never))],
       ledger,

@@ -10,6 +10,7 @@ import { type NewWallet, walletFrom } from '../../../../../wallets/custody/walle
 import { type WalletRecord, walletType } from '../../../../../wallets/custody/wallets/record.ts';
 import { create, update } from '../../../../../wallets/store/changes.ts';
 import type { Balance, TenantStore } from '../../../../../wallets/store/contract.ts';
+import { ledgerEntry } from '../../../../support/ledger-entry.ts';
 import { done, newTenant } from '../../../../support/memory-store.ts';
 import { answered, type Caller, contextAt } from '../../../companions/support/handlers.ts';
 import { receipts, votes } from './proofs.ts';
@@ -72,7 +73,7 @@ export class IntentDesk {
         create(connectionType, connection),
         create(walletType, walletFrom({ ...order, signingApi: 'allowed', ...over })),
       ],
-      ledger: Object.entries(held).map(([asset, available]) => ({ walletId: 'wal_1', asset, available, reserved: 0n })),
+      ledger: Object.entries(held).map(([asset, available]) => ledgerEntry('wal_1', asset, available)),
     });
     return this;
   }

@@ -1,4 +1,5 @@
 /** A tenant with wallets on a real Redis, a fake provider, judges that a test sets, and as many drivers as it wants. */
+
 import { systemRandom } from '../../../../../core/actors/live/ports.ts';
 import { newId } from '../../../../../proto/ids.ts';
 import type { ConnectionRecord } from '../../../../../wallets/custody/connections/record.ts';
@@ -19,6 +20,7 @@ import { type WalletRecord, walletType } from '../../../../../wallets/custody/wa
 import { create } from '../../../../../wallets/store/changes.ts';
 import type { AddressBook, Balance, TenantStore } from '../../../../../wallets/store/contract.ts';
 import { RedisAddressBook } from '../../../../../wallets/store/redis-address-book.ts';
+import { ledgerEntry } from '../../../../support/ledger-entry.ts';
 import { collectLog, type LogLine } from '../../../../support/log.ts';
 import { QuickTime } from '../../../../support/quick-time.ts';
 import { type StoreUnderTest, startStore } from '../../../../support/store.ts';
@@ -148,7 +150,7 @@ export async function startWorld({ pace = 1 } = {}): Promise<World> {
       await addressBook.register(wallet.network, address, { tenant, walletId });
       const outcome = await store.commit(tenant, {
         puts: [create(connectionType, connection), create(walletType, wallet)],
-        ledger: Object.entries(balances).map(([asset, available]) => ({ walletId, asset, available, reserved: 0n })),
+        ledger: Object.entries(balances).map(([asset, available]) => ledgerEntry(walletId, asset, available)),
       });
       if (!outcome.committed) throw new Error('the wallet was refused');
       return wallet;

@@ -1,4 +1,5 @@
 /** The judges' routes behind a real HTTP door, on a real Redis. Every door is a gateway of its own. */
+
 import type { FastifyInstance } from 'fastify';
 import { silentLog } from '../../../../../core/actors/live/ports.ts';
 import type { RequestContext, Route } from '../../../../../gateway/api/route.ts';
@@ -13,6 +14,7 @@ import { receiptSigner } from '../../../../../wallets/policy/receipts/signer.ts'
 import { riskRoutes } from '../../../../../wallets/policy/risk/routes.ts';
 import type { RecordType, TenantStore, Versioned } from '../../../../../wallets/store/contract.ts';
 import { callJson, type JsonAnswer, type MemoryTokens } from '../../../../support/gateway.ts';
+import { ledgerEntry } from '../../../../support/ledger-entry.ts';
 import { restApp } from '../../../../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../../../../support/store.ts';
 
@@ -124,7 +126,7 @@ export async function putWallet(
   };
   const outcome = await store.commit(tenant, {
     puts: [{ type: walletType as unknown as RecordType<Versioned>, before: undefined, after: wallet }],
-    ledger: [{ walletId: wallet.id, asset: 'ETH', available: 10n ** 20n, reserved: 0n }],
+    ledger: [ledgerEntry(wallet.id, 'ETH', 10n ** 20n)],
   });
   if (!outcome.committed) throw new Error('the wallet was refused');
   return wallet;
