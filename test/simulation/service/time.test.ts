@@ -186,8 +186,8 @@ const checks: Readonly<Record<string, readonly ['machine' | 'service', () => Pro
       const rateLimits = { windowS: 10, reads: 3, writes: 100, signing: 100 };
       const world = worldOf('rates', { rateLimits });
       const heard: number[] = [];
-      const note = (_: string, __: string, { status }: { readonly status: number }) => void heard.push(status);
-      const options = { triesMax: 1, heard: note };
+      const note = ({ status }: { readonly status: number }) => void heard.push(status);
+      const options = { triesMax: 1, sent: () => note };
       const client = world.client(await world.token({ tenant: 'tn_rates' }), options);
       const read = async () => {
         await world.run(client.call('GET', '/v1/wallets').catch(() => undefined));
