@@ -69,6 +69,7 @@ export async function explore(
     const walk = new RouteWalk(tenancy, drawFrom(world.random(`walk/${tenancy.name}`)), pools, true);
     for (let count = 0; count < steps / tenancies.length; count += 1) await world.run(walk.step(), withinMs);
   }
+  await run(tenancies.map(quiet));
   for (const tenancy of tenancies) await world.run(checked(tenancy), withinMs);
 }
 
