@@ -300,8 +300,8 @@ describe('a slot that moves while it is used', () => {
 
 describe('masters that are lost', () => {
   const opening = 1_000_000n;
-  const wallet = 'wal_money';
-  const receiver = 'wal_other';
+  const wallet = 'money';
+  const receiver = 'other';
   let strict: RedisTenantStore;
   beforeAll(async () => {
     const connection = connected(1);
