@@ -67,7 +67,7 @@ function vocabulary(): object {
   return {
     kinds: faultKinds.map((kind) => ({
       kind,
-      schema: withoutTrigger(faultSchemas[kind]),
+      schema: formOf(faultSchemas[kind]),
       ...(simulatedOnly[kind] !== undefined && { only: 'simulated' }),
       ...(liveOnly[kind] !== undefined && { only: 'live' }),
     })),
@@ -77,10 +77,11 @@ function vocabulary(): object {
   };
 }
 
-/** Every kind has the same one, which the page has by itself. */
-function withoutTrigger(schema: object): object {
+/** Without the name of the kind, and its trigger: every kind has the same one, which the page has by itself. */
+function formOf(schema: object): object {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
-  return { ...schema, properties: { ...properties, ...(properties.at !== undefined && { at: {} }) } };
+  const { fault: _, ...fields } = properties;
+  return { ...schema, properties: { ...fields, ...(fields.at !== undefined && { at: {} }) } };
 }
 
 function attribute(text: string): string {

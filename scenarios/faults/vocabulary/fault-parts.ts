@@ -53,7 +53,7 @@ export const Trigger = Closed(
       Type.Integer({
         minimum: 1,
         maximum: 100_000,
-        description: 'the nth such frame or call, or request of a fault of the door; 1 by default',
+        description: 'the nth such frame, call or request; 1 by default',
       }),
     ),
   },

@@ -18,7 +18,7 @@ export interface Trigger {
   of?: string;
   /** frames of this session alone */
   session?: string;
-  /** the nth such frame or call, or request of a fault of the door; 1 by default */
+  /** the nth such frame, call or request; 1 by default */
   nth?: number;
 }
 

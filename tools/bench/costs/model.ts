@@ -102,6 +102,8 @@ export function transferCost(kind: TransferKind, { t }: Sharing): Readonly<Recor
   const written = { 'coordinator writes': 2, 'node writes': t };
   const sent = {
     'gateway hgetall': 2,
+    // The fee market.
+    'gateway mget': 1,
     'gateway store/commit.lua': 5,
     'gateway providers/chains/submit-evm.lua': 1,
   };
