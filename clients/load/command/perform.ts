@@ -66,14 +66,17 @@ function compared(report: LoadReport, before: LoadReport): LoadReport {
 
 /** Before the load, which may take hours. Makes missing folders. Throws WrongCall. */
 function checkWritable(file: string): void {
+  let why = 'it is a folder.';
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    accessSync(dirname(file), constants.W_OK);
-    if (!statSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
+    if (!statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
+      mkdirSync(dirname(file), { recursive: true });
+      accessSync(dirname(file), constants.W_OK);
+      return;
+    }
   } catch (error) {
-    throw new WrongCall(`Cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    why = error instanceof Error ? error.message : String(error);
   }
-  throw new WrongCall(`Cannot write ${file}: it is a folder.`);
+  throw new WrongCall(`Cannot write ${file}: ${why}`);
 }
 
 /** Throws WrongCall. */

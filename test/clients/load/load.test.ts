@@ -2,7 +2,6 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -113,7 +112,7 @@ test('what is wrong with a call is said before anything is sent', async () => {
     [['sign', '--rate', '5', '--callers', '2'], 'it has no rate'],
     [['sign', '--rate', '5', '--threshold', 'read.p99<1s'], 'this load measures no read'],
     [['sign', '--rate', '5', ...place(), '--html', '/dev/null/run.html'], 'Cannot write /dev/null/run.html'],
-    [['sign', '--rate', '5', ...place(), '--json', tmpdir()], `Cannot write ${tmpdir()}: it is a folder`],
+    [['sign', '--rate', '5', ...place(), '--json', '/'], 'Cannot write /: it is a folder'],
     [['sign', '--rate', '5', '--url', 'http://192.0.2.1:80', '--token', 'svc_sk_test_x'], '--i-own-this-target'],
   ];
   for (const [args, said] of refusals) {
