@@ -78,10 +78,10 @@ function vocabulary(): object {
 }
 
 /** Without the name of the kind, and its trigger: every kind has the same one, which the page has by itself. */
-function formOf(schema: object): object {
-  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
-  const { fault: _, ...fields } = properties;
-  return { ...schema, properties: { ...fields, ...(fields.at !== undefined && { at: {} }) } };
+function formOf(schema: { readonly properties: object; readonly required?: readonly string[] }): object {
+  const { fault: _, ...fields } = schema.properties as Readonly<Record<string, unknown>>;
+  const required = schema.required?.filter((name) => name !== 'fault');
+  return { ...schema, required, properties: { ...fields, ...(fields.at !== undefined && { at: {} }) } };
 }
 
 function attribute(text: string): string {

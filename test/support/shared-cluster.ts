@@ -63,7 +63,8 @@ function ask(way: 'share' | 'lend', kind: ClusterKind, got: (response: IncomingM
   });
 }
 
-async function issueToken(cluster: TestCluster): Promise<string> {
+/** Of a tenant of its own, with every scope: no other test makes events there. */
+export async function issueToken(cluster: Pick<TestCluster, 'redisUrl' | 'dataDir'>): Promise<string> {
   const redis = new Redis(cluster.redisUrl());
   try {
     const tokens = new TokenStore(redis, readSecret(cluster.dataDir, secretFiles.gatewayToken), systemPorts);

@@ -60,7 +60,7 @@ export function startConsole(page: ConsoleBrowser): void {
   let followed: Followed<WalletData | WebhookData> | undefined;
 
   const client = pageClient(page, () => token);
-  const changed = drawPace(page, () => draw());
+  const { soon: changed, atOnce } = drawPace(page, () => draw());
   const tenants = makeTenants(
     page,
     client,
@@ -80,7 +80,7 @@ export function startConsole(page: ConsoleBrowser): void {
     if (isSearch) page.history.replaceState(null, '', fragmentOf(place));
     else page.location.hash = fragmentOf(place);
     if (before.words !== place.words) open?.narrow();
-    changed();
+    atOnce();
   };
   const announce = (text: string) => {
     said = text;
@@ -89,7 +89,7 @@ export function startConsole(page: ConsoleBrowser): void {
   const perform: ConsoleContext['perform'] = async (call, send) => {
     const entry: MadeCall = { call, outcome: undefined };
     made = [...made, entry].slice(-madeMax);
-    changed();
+    atOnce();
     try {
       const result = await send();
       entry.outcome = { isGood: true, text: typeof result === 'string' ? result : 'done' };
@@ -224,7 +224,7 @@ export function startConsole(page: ConsoleBrowser): void {
     reads = sessionReads(page, tenants.clientOf, store, changed);
     requests = requestReads(tenants, store, changed);
     connect();
-    changed();
+    atOnce();
   };
   const draw = () => {
     if (pictured !== store.nodes) picture = pictureOf(store.nodes);
@@ -236,7 +236,7 @@ export function startConsole(page: ConsoleBrowser): void {
     }
     const context: ConsoleContext = {
       ...{ page, store, client, tenants, place, words, made },
-      ...{ go, perform, resend, changed, announce },
+      ...{ go, perform, resend, announce, changed: atOnce },
     };
     const { connection } = store;
     const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);
@@ -249,7 +249,7 @@ export function startConsole(page: ConsoleBrowser): void {
     if (fragmentOf(next) === fragmentOf(place)) return;
     place = next;
     open?.narrow();
-    changed();
+    atOnce();
   });
   // Ages grow though nothing happens.
   const tick = () => {

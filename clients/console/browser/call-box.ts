@@ -1,7 +1,7 @@
 /** A call as a shell and a program would make it, to read and to copy; and the last call that the page made. */
 import { type Call, curlOf, programOf } from './call.ts';
 import type { ConsoleContext } from './context.ts';
-import { button, h, type Node } from './ui.ts';
+import { button, code, h, type Node } from './ui.ts';
 
 /** How calls are shown: one choice for the whole page. */
 let language: 'curl' | 'client' = 'curl';
@@ -35,11 +35,7 @@ export function callBox(context: ConsoleContext, call: Call): Node {
       ),
       button('Copy', { class: 'quiet-button', onClick: () => copy(context, text) }),
     ),
-    h(
-      'pre',
-      { tabIndex: 0 },
-      h('code', null, ...text.split('\n').map((line) => h('span', { class: 'line' }, line === '' ? ' ' : line))),
-    ),
+    code(text),
   );
 }
 

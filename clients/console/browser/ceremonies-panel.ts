@@ -3,7 +3,6 @@ import type { SandboxStreamSession } from '../../client/generated-api.ts';
 import { makeKey, sign } from './actions.ts';
 import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
-import { textIn } from './dom.ts';
 import { newName, randomDigest } from './names.ts';
 import { nodeMarks } from './node-marks.ts';
 import type { VNode } from './preact.mjs';
@@ -11,7 +10,7 @@ import type { SessionReader } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
 import { beginKey } from './steps.ts';
 import { keyOf } from './store.ts';
-import { button, chip, firstOf, h, longTable, type Node } from './ui.ts';
+import { button, chip, firstOf, h, longTable, type Node, searchField } from './ui.ts';
 import { ageInWords, durationInWords } from './words.ts';
 
 const caption = 'Ceremonies, the newest first';
@@ -21,7 +20,7 @@ let ownKey = '';
 let busy = false;
 
 export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, views: SessionViews): Node {
-  const { store, tenants, place, go, changed } = context;
+  const { store, tenants, place, changed } = context;
   if (place.chosen !== '')
     return sessionView(context, views, place.chosen, sessionOf(store, place.chosen, tenants.acting?.tenant));
   if (store.sessions.size === 0) return h('div', { class: 'panel' }, emptyState(context));
@@ -44,13 +43,9 @@ export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, v
     h(
       'div',
       { class: 'bar' },
-      h('input', {
-        type: 'search',
+      searchField(context, 'Search for a session by any id', {
         id: 'ceremony-words',
         placeholder: 'Search by any id, node, reason, fault',
-        'aria-label': 'Search for a session by any id',
-        value: place.words,
-        onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
       }),
       h(
         'span',

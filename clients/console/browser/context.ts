@@ -47,7 +47,7 @@ export interface ConsoleContext {
   perform(call: Call, send: () => Promise<unknown>): Promise<boolean>;
   /** Performs a request as it stands; resolves with its status in words. */
   resend(request: Request): Promise<string>;
-  /** Draws the page again, soon. */
+  /** Draws the page again, before the next event: for what the reader did. */
   changed(): void;
   announce(words: string): void;
 }

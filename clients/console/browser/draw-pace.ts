@@ -11,15 +11,21 @@ const pauses = 2;
 /** but no pause is longer than this. */
 const pauseMsMax = 400;
 
-/** Gives what asks for a draw. */
+export interface DrawPace {
+  /** For what the stream and reads bring. */
+  soon(): void;
+  /** For what the reader did: drawn before the next event is handled, since handlers are those of the last draw. */
+  atOnce(): void;
+}
+
 export function drawPace(
   page: Pick<ConsoleBrowser, 'setTimeout' | 'requestAnimationFrame' | 'performance'>,
   draw: () => void,
-): () => void {
+): DrawPace {
   let waiting = false;
+  let isAsked = false;
   let nextMs = 0;
-  const frame = () => {
-    waiting = false;
+  const measured = () => {
     const beganMs = page.performance.now();
     nextMs = beganMs + drawEveryMs;
     draw();
@@ -29,9 +35,24 @@ export function drawPace(
       nextMs = Math.max(nextMs, endedMs + Math.min(pauseMsMax, pauses * (endedMs - beganMs)));
     }, 0);
   };
-  return () => {
-    if (waiting) return;
-    waiting = true;
-    page.setTimeout(() => page.requestAnimationFrame(frame), Math.max(0, nextMs - page.performance.now()));
+  const frame = () => {
+    waiting = false;
+    measured();
+  };
+  return {
+    soon: () => {
+      if (waiting) return;
+      waiting = true;
+      page.setTimeout(() => page.requestAnimationFrame(frame), Math.max(0, nextMs - page.performance.now()));
+    },
+    atOnce: () => {
+      if (isAsked) return;
+      isAsked = true;
+      // Never within a draw.
+      void Promise.resolve().then(() => {
+        isAsked = false;
+        measured();
+      });
+    },
   };
 }

@@ -3,7 +3,6 @@ import type { SandboxRequest, SandboxRequestLine } from '../../client/generated-
 import { callBox } from './call-box.ts';
 import { sessionOf } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
-import { textIn } from './dom.ts';
 import { type ConsolePlace, placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import type { RequestReader } from './request-reads.ts';
@@ -19,13 +18,13 @@ import {
   requestFilters,
   whyOfRequest,
 } from './requests.ts';
-import { button, chip, h, longTable, type Node, pairs } from './ui.ts';
+import { button, chip, code, h, longTable, type Node, pairs, searchField } from './ui.ts';
 import { ageInWords, bytesInWords, counted, durationInWords } from './words.ts';
 
 let filter: RequestFilter = 'all';
 
 export function requestsPanel(context: ConsoleContext, reads: RequestReader): Node {
-  const { store, place, go, changed } = context;
+  const { store, place, changed } = context;
   reads.wantList();
   if (place.chosen !== '') return requestView(context, reads, place.chosen);
   if (store.requests.length === 0) return h('div', { class: 'panel' }, emptyState());
@@ -46,13 +45,9 @@ export function requestsPanel(context: ConsoleContext, reads: RequestReader): No
     h(
       'div',
       { class: 'bar' },
-      h('input', {
-        type: 'search',
+      searchField(context, 'Search for a request', {
         id: 'request-words',
         placeholder: 'Search by route, error, field, id, tenant',
-        'aria-label': 'Search for a request',
-        value: place.words,
-        onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
       }),
       h(
         'span',
@@ -217,17 +212,7 @@ function bodyCard(name: string, body: SandboxRequest['body'], none: string): Nod
           { class: 'quiet' },
           body === null ? none : 'It is not shown: it is no JSON, or the API does not describe it.',
         )
-      : h(
-          'pre',
-          { tabIndex: 0 },
-          h(
-            'code',
-            null,
-            ...prettyJson(text)
-              .split('\n')
-              .map((each) => h('span', { class: 'line' }, each)),
-          ),
-        ),
+      : code(prettyJson(text)),
   );
 }
 

@@ -6,14 +6,13 @@ import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
 import { nodesOf, stateOf } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
-import { textIn } from './dom.ts';
 import { newName, randomDigest } from './names.ts';
 import { nodeMarks } from './node-marks.ts';
 import type { OpenSession } from './open-session.ts';
 import { beginSignature } from './steps.ts';
 import { stepsView } from './steps-view.ts';
 import { keyOf } from './store.ts';
-import { button, chip, h, type Node, pairs, table } from './ui.ts';
+import { button, chip, h, type Node, pairs, searchField, table } from './ui.ts';
 import { whyOf } from './why.ts';
 import { counted, durationInWords } from './words.ts';
 
@@ -68,13 +67,7 @@ export function sessionView(
         'header',
         { class: 'bar' },
         h('h3', null, counted(open.live.model.count, 'event')),
-        h('input', {
-          type: 'search',
-          placeholder: 'Narrow by words',
-          'aria-label': 'Narrow the events by words',
-          value: context.place.words,
-          onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
-        }),
+        searchField(context, 'Narrow the events by words', { placeholder: 'Narrow by words' }),
         h('span', { class: 'space' }),
         h(
           'span',

@@ -3,6 +3,7 @@
  * characters escaped: no name that a caller chose can change what stands beside it. Runs in the browser.
  */
 import { plain } from '../../report/plain.ts';
+import { textIn } from './dom.ts';
 import { type Children, h as element, type VNode } from './preact.mjs';
 
 export type Node = Children;
@@ -22,6 +23,24 @@ function clean(node: Node): Node {
 
 export function button(words: Node, attributes: UiAttributes & { readonly onClick: () => void }): VNode {
   return h('button', { type: 'button', ...attributes }, words);
+}
+
+/** The field that narrows a list by words; they stand in the page's address. */
+export function searchField(
+  { place, go }: { readonly place: { readonly words: string }; go(words: { readonly words: string }): void },
+  name: string,
+  { id, placeholder = name }: { readonly id?: string; readonly placeholder?: string } = {},
+): VNode {
+  return h('input', {
+    ...{ type: 'search', id, placeholder, 'aria-label': name, value: place.words },
+    onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
+  });
+}
+
+/** A text of several lines, as it is copied. */
+export function code(text: string): VNode {
+  const lines = text.split('\n').map((line) => h('span', { class: 'line' }, line === '' ? ' ' : line));
+  return h('pre', { tabIndex: 0 }, h('code', null, ...lines));
 }
 
 /** A table with a caption for screen readers. */
@@ -49,10 +68,10 @@ export function firstOf<T>(caption: string, all: readonly T[]): readonly T[] {
   return all.slice(0, wantedRows.get(caption) ?? firstRows);
 }
 
-/** A table of `firstOf`. */
-export function longTable<T>(
+/** A list of `firstOf`. */
+export function longList<T>(
   { changed }: { changed(): void },
-  ...[caption, heads, all, row]: readonly [string, readonly string[], readonly T[], (one: T) => VNode]
+  ...[caption, all, list]: readonly [string, readonly T[], (first: readonly T[]) => Node]
 ): Node {
   const first = firstOf(caption, all);
   const more = () => {
@@ -60,11 +79,18 @@ export function longTable<T>(
     changed();
   };
   return [
-    table(caption, heads, first.map(row)),
+    list(first),
     first.length < all.length
       ? button(`Show more: ${(all.length - first.length).toLocaleString('en')} older`, { class: 'link', onClick: more })
       : null,
   ];
+}
+
+export function longTable<T>(
+  context: { changed(): void },
+  ...[caption, heads, all, row]: readonly [string, readonly string[], readonly T[], (one: T) => VNode]
+): Node {
+  return longList(context, caption, all, (first) => table(caption, heads, first.map(row)));
 }
 
 /** A state as a coloured word. */

@@ -1,9 +1,8 @@
 /** The wallets of whom acts, and their transfers: balances, addresses, new ones by a form, each intent with its steps. */
 import type { Intent, Wallet } from '../../client/generated-api.ts';
 import type { ConsoleContext } from './context.ts';
-import { textIn } from './dom.ts';
 import { intentKind, intentView } from './intent-view.ts';
-import { button, chip, h, type Node, pairs, table } from './ui.ts';
+import { button, chip, h, type Node, pairs, searchField, table } from './ui.ts';
 import { networkNames } from './wallet-actions.ts';
 import type { WalletData } from './wallet-data.ts';
 import { newWalletCard, transferCard } from './wallet-forms.ts';
@@ -139,7 +138,8 @@ function keyLink({ go }: ConsoleContext, { id, public_key: key }: Wallet): Node 
   });
 }
 
-function intentsCard({ store, place, go }: ConsoleContext, intents: readonly Intent[]): Node {
+function intentsCard(context: ConsoleContext, intents: readonly Intent[]): Node {
+  const { store, place, go } = context;
   const wanted = place.words.toLowerCase();
   const found = intents.filter((intent) => wanted === '' || textOf(intent).includes(wanted));
   const rows = found
@@ -167,15 +167,7 @@ function intentsCard({ store, place, go }: ConsoleContext, intents: readonly Int
       'header',
       { class: 'bar' },
       h('h2', null, 'Transfers'),
-      h('input', {
-        ...{
-          type: 'search',
-          placeholder: 'Search by any id, address, state',
-          'aria-label': 'Search for a transfer',
-          value: place.words,
-        },
-        onInput: (event: { readonly target: unknown }) => go({ words: textIn(event) }),
-      }),
+      searchField(context, 'Search for a transfer', { placeholder: 'Search by any id, address, state' }),
     ),
     intents.length === 0
       ? h('p', { class: 'quiet' }, 'None yet: make a wallet, and send something.')

@@ -11,7 +11,7 @@ import { textIn } from './dom.ts';
 import { placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import { prettyJson } from './requests.ts';
-import { button, chip, h, longTable, type Node, pairs } from './ui.ts';
+import { button, chip, code, h, longList, longTable, type Node, pairs, searchField } from './ui.ts';
 import type { WebhookData } from './webhook-data.ts';
 import { ageInWords, bytesInWords, counted } from './words.ts';
 
@@ -160,12 +160,12 @@ function endpointView(context: ConsoleContext, data: WebhookData, id: string): r
       callBox(context, (actions.find(({ name }) => name === shown) ?? actions[0]).call),
     ),
     deliveriesCard(context, data, reads.value?.deliveries),
-    isInbox ? receivedCard(reads.value?.inbox?.received, reads.value?.inbox?.deliveries ?? []) : null,
+    isInbox ? receivedCard(context, reads.value?.inbox?.received, reads.value?.inbox?.deliveries ?? []) : null,
   ];
 }
 
 function deliveriesCard(context: ConsoleContext, data: WebhookData, all: readonly Delivery[] | undefined): Node {
-  const { place, go, changed } = context;
+  const { place, changed } = context;
   const found = listedDeliveries(all ?? [], place.words, status);
   const choose = (one: string) => () => {
     status = one;
@@ -178,7 +178,7 @@ function deliveriesCard(context: ConsoleContext, data: WebhookData, all: readonl
       'header',
       { class: 'bar' },
       h('h2', null, 'Deliveries'),
-      searchField('Search for a delivery by type or id', place.words, (words) => go({ words })),
+      searchField(context, 'Search for a delivery by type or id'),
       h(
         'span',
         { class: 'set', role: 'group', 'aria-label': 'Which deliveries' },
@@ -231,7 +231,7 @@ function deliveryRow(context: ConsoleContext, data: WebhookData, delivery: Deliv
   );
 }
 
-function receivedCard(count: number | undefined, all: readonly SandboxInboxDelivery[]): Node {
+function receivedCard(context: ConsoleContext, count: number | undefined, all: readonly SandboxInboxDelivery[]): Node {
   return h(
     'section',
     { class: 'card' },
@@ -243,7 +243,7 @@ function receivedCard(count: number | undefined, all: readonly SandboxInboxDeliv
     ),
     all.length === 0
       ? h('p', { class: 'quiet' }, 'Nothing yet.')
-      : h('ul', { class: 'faults-list' }, ...all.slice(0, 25).map(receivedItem)),
+      : longList(context, 'Received', all, (first) => h('ul', { class: 'faults-list' }, ...first.map(receivedItem))),
   );
 }
 
@@ -266,24 +266,12 @@ function receivedItem(delivery: SandboxInboxDelivery): VNode {
       h('span', { class: 'quiet' }, answered === null ? 'its connection was cut' : `answered ${answered}`),
     ),
     h('p', { class: 'under' }, `${id} · ${bytesInWords(bytes)} · ${ageInWords(Date.now() - Date.parse(at))}`),
-    h('details', null, h('summary', null, 'Headers and body'), pairs(Object.entries(headers)), json(body)),
+    h('details', null, h('summary', null, 'Headers and body'), pairs(Object.entries(headers)), code(prettyJson(body))),
   );
 }
 
-function json(text: string): Node {
-  const lines = prettyJson(text).split('\n');
-  return h('pre', { tabIndex: 0 }, h('code', null, ...lines.map((line) => h('span', { class: 'line' }, line))));
-}
-
-function searchField(name: string, value: string, search: (words: string) => void): VNode {
-  return h('input', {
-    ...{ type: 'search', placeholder: name, 'aria-label': name, value },
-    onInput: (event: { readonly target: unknown }) => search(textIn(event)),
-  });
-}
-
 function eventLog(context: ConsoleContext, { events }: WebhookData): Node {
-  const { place, go, changed } = context;
+  const { place, changed } = context;
   const families = [...new Set(events.map(({ type }) => familyOfType(type)))].sort();
   if (!families.includes(family)) family = '';
   const found = listedEvents(events, place.words, family);
@@ -298,7 +286,7 @@ function eventLog(context: ConsoleContext, { events }: WebhookData): Node {
       'header',
       { class: 'bar' },
       h('h2', null, 'Events'),
-      searchField('Search by type or any id', place.words, (words) => go({ words })),
+      searchField(context, 'Search by type or any id'),
       h(
         'select',
         { 'aria-label': 'Which events', value: family, onChange: choose },
@@ -333,6 +321,6 @@ function eventRow({ go }: ConsoleContext, event: Event): VNode {
     h('td', null, button(resource.id, { class: 'link id', onClick: () => go(placeOfId(resource.id)) })),
     h('td', { class: 'number' }, sequence),
     h('td', { class: 'number' }, ageInWords(Date.now() - Date.parse(timestamp))),
-    h('td', null, h('details', null, h('summary', null, 'show'), json(JSON.stringify(event.data)))),
+    h('td', null, h('details', null, h('summary', null, 'show'), code(prettyJson(JSON.stringify(event.data))))),
   );
 }

@@ -11,7 +11,7 @@ import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
 import type { TenantStore } from '../../../wallets/store/contract.ts';
 import { FakeSessions } from '../../support/fake-control.ts';
 import { restApp } from '../../support/rest-app.ts';
-import { sharedCluster } from '../../support/shared-cluster.ts';
+import { issueToken, sharedCluster } from '../../support/shared-cluster.ts';
 import { until } from '../../support/until.ts';
 import { chips, describeInBrowser, go, isLive, pingAnInbox } from './support/console-page.ts';
 
@@ -74,7 +74,7 @@ describeInBrowser('the console in a browser', (open) => {
       const page = await open(`${shared.httpUrl}/`);
       await page.evaluate(`sessionStorage.setItem('signmesh-token', 'svc_sk_test_wrong')`);
       await page.reload();
-      await page.locator('#token').fill(shared.token);
+      await page.locator('#token').fill(await issueToken(shared));
       await page.getByRole('button', { name: 'Open the console' }).click();
       await isLive(page);
       await chips(page, 'node/5').waitFor();

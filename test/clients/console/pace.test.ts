@@ -36,17 +36,36 @@ test.each([
   const timers = new VirtualTimers();
   const page = pageOf(timers);
   let draws = 0;
-  const changed = drawPace(page, () => {
+  const { soon } = drawPace(page, () => {
     draws += 1;
     page.work(takesMs);
   });
   for (let ms = 0; ms < 6_000; ms += 10) {
-    changed();
-    changed();
+    soon();
+    soon();
     await timers.advance(10);
   }
   expect(draws).toBeGreaterThanOrEqual(drawn[0]!);
   expect(draws).toBeLessThanOrEqual(drawn[1]!);
+});
+
+test('what the reader did is drawn before the next event, however slow a draw is, and once', async () => {
+  const timers = new VirtualTimers();
+  const page = pageOf(timers);
+  let draws = 0;
+  const { soon, atOnce } = drawPace(page, () => {
+    draws += 1;
+    page.work(1_000);
+  });
+  soon();
+  await timers.advance(10);
+  expect(draws).toBe(1);
+  soon();
+  atOnce();
+  atOnce();
+  expect(draws).toBe(1);
+  await Promise.resolve();
+  expect(draws).toBe(2);
 });
 
 test('reads a burst of sessions at once, then ten a second, the newest first', async () => {
