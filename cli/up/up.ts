@@ -11,7 +11,7 @@ import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
-import { askHealth, type Health, noHealth, reachable } from '../common/gateway-health.ts';
+import { noHealth, reachable } from '../common/gateway-health.ts';
 import { type Lock, takeLock } from '../common/lock.ts';
 import { checkPortFree, checkPortsDiffer, type Listener, listenFailure } from '../common/ports.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
@@ -31,6 +31,7 @@ import { privateRedis } from './private-redis.ts';
 import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
 import { Snapshots } from './snapshots.ts';
 import { completeChange } from './state-change.ts';
+import { untilHealthy } from './until-healthy.ts';
 
 export interface UpOptions {
   readonly settings: Settings;
@@ -50,8 +51,6 @@ export interface UpOptions {
 
 /** npm forwards a Ctrl-C that the terminal has already sent us: a second one within this time is the same one. */
 const sameSignalMs = 700;
-const healthEveryMs = 25;
-const patienceMs = 20_000;
 
 /** Resolves, with an exit code, when everything has stopped. */
 export async function up(options: UpOptions): Promise<number> {
@@ -60,6 +59,10 @@ export async function up(options: UpOptions): Promise<number> {
       'SIGNMESH_TLS_CERT is for gateways that run alone; "signmesh up" runs a cluster on one machine, with plain REST and gRPC. Unset it, or see docs/deployment.md.',
       exitCodes.usage,
     );
+  }
+  const { chaos, settings } = options;
+  if (chaos !== undefined && (settings.SIGNMESH_ENVIRONMENT !== 'sandbox' || !faultsOn(settings))) {
+    throw new Failure('--chaos needs a sandbox with SIGNMESH_FAULTS=on.', exitCodes.usage);
   }
   const run = new Run(options);
   return run.toTheEnd();
@@ -394,37 +397,18 @@ class Run {
     let health = noHealth;
     await this.#screen.step(
       'cluster',
-      () => this.#untilHealthy((latest) => (health = latest)),
+      () =>
+        untilHealthy(this.#httpUrl, {
+          note: (latest) => (health = latest),
+          notice: (line) => this.#screen.notice(line),
+          isStopping: () => this.#stopping,
+          dataDir: this.#options.settings.SIGNMESH_DATA_DIR,
+        }),
       () => {
         const joined = `${health.status}, ${health.nodes_ready} of ${health.nodes_total} nodes joined`;
         return health.status === 'ok' ? joined : [joined, ...health.reasons].join('; ');
       },
     );
-  }
-
-  /** Waits a while for all nodes; then a quorum is enough, and the banner gets a notice above it. */
-  async #untilHealthy(note: (health: Health) => void): Promise<void> {
-    const patience = new Progress(patienceMs);
-    const progress = new Progress();
-    for (;;) {
-      const health = await askHealth(`${this.#httpUrl}/v1/health`);
-      note(health);
-      if (this.#stopping) throw new Failure('The start was interrupted.');
-      if (health.status === 'ok') return;
-      const signs = JSON.stringify(health);
-      const lacksNodesAlone = health.status === 'degraded' && health.nodes_ready < health.nodes_total;
-      if (patience.isStalled(signs) && lacksNodesAlone && health.reasons.length <= 1) {
-        this.#screen.notice('Some nodes have not joined; continuing without them.');
-        return;
-      }
-      if (progress.isStalled(signs)) {
-        const why = health.reasons.map((reason) => `${reason}. `).join('');
-        throw new Failure(
-          `The cluster is ${health.status}. ${why}See the logs in ${this.#options.settings.SIGNMESH_DATA_DIR}.`,
-        );
-      }
-      await new Promise((resolve) => setTimeout(resolve, healthEveryMs));
-    }
   }
 
   async #makeKeys(sandbox: Sandbox | undefined, nodes: number): Promise<readonly ReadyKey[]> {
@@ -443,10 +427,7 @@ class Run {
 
   async #armChaos(sandbox: Sandbox | undefined, { nodes }: Roster): Promise<ArmedChaos | undefined> {
     const { chaos, settings } = this.#options;
-    if (chaos === undefined) return undefined;
-    if (sandbox === undefined || !faultsOn(settings)) {
-      throw new Failure('--chaos needs a sandbox with SIGNMESH_FAULTS=on.', exitCodes.usage);
-    }
+    if (chaos === undefined || sandbox === undefined) return undefined;
     const { armChaos } = await import('../start/chaos.ts');
     const { threshold } = defaultSharing(nodes.length);
     const size = { nodes: nodes.length, threshold: settings.SIGNMESH_THRESHOLD ?? threshold };

@@ -2,7 +2,6 @@
  * Chaos for a test of your own: the test's function runs many times in virtual time, each time against a fresh cluster with
  * other faults. A failure is repeated, to see that the test is deterministic, and its faults are reduced to those that it needs.
  */
-
 import { defaultThreshold } from '../../proto/limits.ts';
 import { describe } from '../../scenarios/faults/describe.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
@@ -12,12 +11,12 @@ import { type ChaosProfile, chaosProfileNames } from '../../simulation/chaos/pro
 import { type Reduction, shrink } from '../../simulation/search/shrink.ts';
 import { simpler } from '../../simulation/search/simpler.ts';
 import type { TestCluster } from './cluster.ts';
+import { type ClusterOptions, cluster as makeCluster } from './make-cluster.ts';
 import { checkNames, type OptionNames } from './option-names.ts';
-import type { SimulatedClusterOptions } from './simulated.ts';
 
 export type { ChaosProfile };
 
-export interface ChaosOptions extends Partial<Omit<SimulatedClusterOptions, 'seed' | 'clusters'>> {
+export interface ChaosOptions extends Pick<ClusterOptions, 'nodes' | 'partialTimeoutMs' | 'nodesWaitMs' | 'receiver'> {
   /** The same seed and function give the same runs. Default `chaos`. */
   readonly seed?: string;
   /** How many runs, each with faults of its own. Default 20. */
@@ -80,12 +79,10 @@ export async function chaos(
   checkCount('runs', runs, 1);
   checkCount('only', only ?? 1, 1);
   checkCount('shrinkRuns', shrinkRuns, 0);
-  const { simulatedCluster } = await import('./simulated.ts');
-  const sized = { partialTimeoutMs: 300, nodesWaitMs: 2_000, receiver: false, ...rest, clusters: 1, nodes };
   const size = { nodes, threshold: Math.min(defaultThreshold, nodes) };
 
   async function outcome(run: number, faults: readonly Fault[]): Promise<Outcome> {
-    const cluster = await simulatedCluster({ ...sized, seed: `${seed}/${run}` });
+    const cluster = await makeCluster({ ...rest, nodes, seed: `${seed}/${run}` });
     try {
       const injected = [];
       for (const fault of faults) injected.push(await cluster.inject(fault));

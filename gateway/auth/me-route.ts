@@ -4,9 +4,7 @@ import { actorOf } from '../api/principal.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { allScopes } from '../api/scopes.ts';
-import type { RateLimitConfig } from '../limits/rate-limits.ts';
-
-const limitClasses = ['reads', 'writes', 'signing'] as const;
+import { limitClasses, type RateLimitConfig } from '../limits/rate-limits.ts';
 
 const Me = Closed(
   {

@@ -10,7 +10,8 @@ import type { Timers } from '../../core/actors/contract.ts';
 import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { type LuaCommand, luaCommand, luaScript } from '../../core/redis/lua.ts';
 
-export type LimitClass = 'reads' | 'writes' | 'signing';
+export const limitClasses = ['reads', 'writes', 'signing'] as const;
+export type LimitClass = (typeof limitClasses)[number];
 
 export interface RateLimitConfig {
   readonly windowS: number;

@@ -65,7 +65,7 @@ const answers =
     return { fault: kind, ...about, status, ...(status !== 500 && { retry_after_s: 1 }) };
   };
 
-/** A process of whose frames the nth decides, or one without frames at the nth call. */
+/** A process, and its frame or the call at which the fault begins. */
 const processOf = (context: ChaosDraw) => {
   const { draw, weak } = context;
   const target = draw.pick([...weak, ...weak, 'coordinator', 'gateway', 'worker']);

@@ -87,10 +87,18 @@ describe('the command line', () => {
   test.each([
     [['up', '--grpc-port', 'x'], /^--grpc-port \(SIGNMESH_GRPC_PORT\): "x" must be .*$/],
     [['health', 'redis'], 'health: "redis" is none of coordinator, node, gateway, worker.'],
+    [['up', '--chaos-seed', '3'], '--chaos-seed needs --chaos.'],
   ])('%j is a failure of one line and exit code 2', async (args, message) => {
     const error = await inProcess(...args).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Failure);
     expect(error).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
+  });
+
+  test('chaos without faults is refused before anything starts', async () => {
+    vi.stubEnv('SIGNMESH_FAULTS', 'off');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const error = await inProcess('up', '--chaos', 'calm').catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ exitCode: 2, message: '--chaos needs a sandbox with SIGNMESH_FAULTS=on.' });
   });
 
   test.each(['up', 'status', 'stop', 'logs', 'init', 'node'])('%s --help prints the usage', async (command) => {

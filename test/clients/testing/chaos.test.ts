@@ -69,6 +69,7 @@ test('a test that takes chance from elsewhere is told that it is not determinist
 test.each([
   ['mild', {}, 'there is no profile "mild": give calm, flaky-network, stormy, byzantine, slow-custodian'],
   ['calm', { runs: 0 }, 'runs must be a whole number from 1 on'],
+  ['calm', { nodes: 1 }, 'nodes must be a whole number from 2 to 100'],
   ['calm', { times: 3 }, 'chaos has no option times; one of seed, runs, only, shrinkRuns'],
 ])('%s with %j is refused by name', async (profile, options, words) => {
   await expect(chaos(profile as 'calm', options as object, async () => undefined)).rejects.toThrow(words);

@@ -1,5 +1,4 @@
 /** The lifecycle of a connection: new credentials, a check with the provider, disconnection. */
-
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { assertVersion } from '../../../gateway/api/failures.ts';
 import { type MetadataValue, sameMetadata } from '../../../gateway/api/metadata.ts';

@@ -1,9 +1,8 @@
-import { continuing, leadingTo, unchangedIn } from '../../../gateway/api/state-changes.ts';
-
 /**
  * The states of a transaction intent and their transitions, in one table. docs/wallet-api.md draws
  * its diagram from it. A state without followers is final.
  */
+import { continuing, leadingTo, unchangedIn } from '../../../gateway/api/state-changes.ts';
 export const intentStatuses = [
   'created',
   'screening',
