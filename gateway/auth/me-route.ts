@@ -4,7 +4,9 @@ import { actorOf } from '../api/principal.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { allScopes } from '../api/scopes.ts';
-import { limitClasses, type RateLimitConfig } from '../limits/rate-limits.ts';
+import type { LimitClass, RateLimitConfig } from '../limits/rate-limits.ts';
+
+const limitClasses = ['reads', 'writes', 'signing'] as const satisfies readonly LimitClass[];
 
 const Me = Closed(
   {

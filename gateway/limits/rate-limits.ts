@@ -10,8 +10,7 @@ import type { Timers } from '../../core/actors/contract.ts';
 import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { type LuaCommand, luaCommand, luaScript } from '../../core/redis/lua.ts';
 
-export const limitClasses = ['reads', 'writes', 'signing'] as const;
-export type LimitClass = (typeof limitClasses)[number];
+export type LimitClass = 'reads' | 'writes' | 'signing';
 
 export interface RateLimitConfig {
   readonly windowS: number;
