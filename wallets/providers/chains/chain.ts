@@ -107,6 +107,8 @@ export type ChainRejection =
   | 'nonce_used'
   | 'nonce_too_high'
   | 'insufficient_funds'
+  /** Solana: an account would hold less than the least that it may. */
+  | 'below_rent_exemption'
   /** An input is spent, or never existed. */
   | 'missing_input'
   /** An input is in a waiting transaction, and this one does not pay enough to replace it. */

@@ -120,9 +120,11 @@ export interface NewSolanaTransaction extends NewTransaction {
   readonly messageHash: string;
 }
 
+export type SolanaRefusal = 'insufficient_funds' | 'below_rent_exemption';
+
 export interface SolanaLedger extends AccountLedger {
-  /** The first transaction of this message; undefined: its account cannot pay transfer and fee. */
-  submit(transaction: NewSolanaTransaction): Promise<LedgerTransaction | undefined>;
+  /** The first transaction of this message. */
+  submit(transaction: NewSolanaTransaction): Promise<LedgerTransaction | SolanaRefusal>;
 }
 
 export interface Output {

@@ -95,7 +95,9 @@ function script<Args extends object, Reply>(name: string): ChainScript<Args, Rep
 export const submitEvm = script<SubmitEvm, ['OK' | EvmRefusal, ...string[]]>('submit-evm');
 export const advanceEvm = script<AdvanceEvm, string[]>('advance-evm');
 export const fundAccount = script<FundAccount, number>('fund-account');
-export const submitSolana = script<Mining & { tx: LuaFields }, [string, string, ...string[]]>('submit-solana');
+export const submitSolana = script<Mining & { rentExempt: string; tx: LuaFields }, [string, string, ...string[]]>(
+  'submit-solana',
+);
 export const watchAddress = script<WatchAddress, number>('watch-address');
 export const submitBitcoin = script<SubmitBitcoin, ['OK' | BitcoinRefusal, ...string[]]>('submit-bitcoin');
 export const advanceBitcoin = script<BitcoinMining & { id: string }, string[]>('advance-bitcoin');

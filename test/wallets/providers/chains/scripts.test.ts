@@ -255,7 +255,7 @@ describeScript(
 
 describeScript('wallets/providers/chains/submit-solana.lua', (script) => {
   const submit = (more: object = {}) => ({
-    ...{ minedAtMs: at, retentionMs },
+    ...{ minedAtMs: at, retentionMs, rentExempt: digits(2) },
     tx: {
       ...{ id: 't', messageHash: 'h', from: 'a', to: 'b', asset: 'SOL', units: digits(3), needed: digits(4) },
       ...{ fee: digits(1), fails: 0, ...more },
