@@ -220,6 +220,8 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   estimateTransactionIntent: () => inPath(wallet()),
   replaceTransactionIntent: stuckIntent,
   moveSandboxFeeMarket: async () => ({ path: { network: 'eip155:11155111' } }),
+  setSandboxConfirmations: async () => ({ path: { network: 'eip155:11155111' } }),
+  reorganizeSandboxChain: async () => ({ path: { network: 'eip155:11155111' } }),
   createVaultKey: () => inPath(vault().then(({ id }) => String(id))),
   archiveVault: () => inPath(vault().then(({ id }) => String(id))),
   signVaultMessage: async () => {

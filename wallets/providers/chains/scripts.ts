@@ -88,6 +88,14 @@ export interface MovementsOf {
 }
 export type MovementsReply = readonly (readonly [name: string, atMs: string, fields: readonly string[]])[];
 
+interface Reorganize {
+  fromMs: number;
+  nowMs: number;
+  nextMs: number;
+  blockMs: number;
+  confirmations: number;
+}
+
 function script<Args extends object, Reply>(name: string): ChainScript<Args, Reply> {
   return luaScript(`wallets/providers/chains/${name}.lua`);
 }
@@ -105,4 +113,5 @@ export const fundBitcoin = script<FundBitcoin, number>('fund-bitcoin');
 export const holdCoins = script<HoldCoins, [string, string]>('hold-coins');
 export const largestCoins = script<{ address: string; count: number }, string[]>('largest-coins');
 export const releaseCoins = script<{ paymentId: string; retentionMs: number }, number>('release-coins');
+export const reorganize = script<Reorganize, ['OK' | 'FINAL', number]>('reorganize');
 export const movementsOf = script<MovementsOf, MovementsReply>('movements');

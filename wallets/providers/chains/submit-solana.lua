@@ -26,7 +26,7 @@ redis.call('HSET', sender, tx.asset, left)
 redis.call('HSET', key, 'from', tx.from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'fee', tx.fee,
   'minedAtMs', minedAtMs, 'failed', tx.fails)
 redis.call('PEXPIRE', key, retentionMs)
-note(prefixKey, tx.from, 'out', tx.id, minedAtMs, retentionMs)
+note_mined(prefixKey, tx.id, tx.from, minedAtMs, retentionMs)
 if tx.fails ~= '1' then note(prefixKey, tx.to, 'in', tx.id, minedAtMs, retentionMs) end
 redis.call('SET', message, tx.id, 'PX', retentionMs)
 return {'OK', tx.id, unpack(redis.call('HGETALL', key))}
