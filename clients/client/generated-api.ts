@@ -504,11 +504,11 @@ export interface CreateTransactionIntent {
   readonly policy?: string;
   /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
   readonly fee_level?: 'low' | 'medium' | 'high';
-  /** EVM, instead of `fee_level`: wei, as a whole number */
+  /** wei, as a whole number; EVM, instead of `fee_level` */
   readonly max_fee_per_gas?: string;
-  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
-  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
   readonly idempotency_key?: string;
@@ -1269,7 +1269,7 @@ export interface ModuleList {
 }
 
 export interface MoveSandboxFeeMarket {
-  /** from `min` to `max` */
+  /** a whole number from `min` to `max` */
   readonly price: string;
 }
 
@@ -2002,11 +2002,11 @@ export interface ReplaceTransactionIntent {
   readonly policy?: string;
   /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
   readonly fee_level?: 'low' | 'medium' | 'high';
-  /** EVM, instead of `fee_level`: wei, as a whole number */
+  /** wei, as a whole number; EVM, instead of `fee_level` */
   readonly max_fee_per_gas?: string;
-  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
-  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;

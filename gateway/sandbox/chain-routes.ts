@@ -78,7 +78,9 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
       description:
         'It holds for all tenants, until it is moved again. A transaction that offers less than the price waits with `BELOW_MARKET_FEE`, until the market falls or another one replaces it.',
       params,
-      body: Closed({ price: Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: 'from `min` to `max`' }) }),
+      body: Closed({
+        price: Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: 'a whole number from `min` to `max`' }),
+      }),
       responses: { 200: { description: 'The market afterwards', schema: Market } },
       errors: [404, 422],
       handle: async (_context, { params: { network: id }, body }) => {

@@ -19,6 +19,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   too_few_items: 'The list or map has too few entries.',
   too_many_items: 'The list or map has too many entries.',
   duplicate_item: 'The list has it twice.',
+  given_twice: 'The body has the field twice in one object.',
   duplicate_field: 'Two fields for the same value disagree.',
   must_be_positive: 'The amount is zero.',
   too_many_decimals: 'The amount has more decimals than its asset.',
