@@ -162,7 +162,9 @@ function checkMovements(
       found('providers-agree', `${about} to ${counterparty}, and ${intent.id} names ${intent.destination.address}`);
     }
   }
-  const unpaid = intents.find((intent) => intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''));
+  const unpaid = intents.find(
+    (intent) => intent.kind !== 'message' && intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''),
+  );
   if (unpaid !== undefined) found('providers-agree', `${unpaid.id} is completed, and ${provider} knows nothing of it`);
 }
 

@@ -29,6 +29,12 @@ const AssetSymbol = Type.String({
   examples: assets.map(({ symbol }) => symbol),
 });
 const OwnId = ExternalId('your own id of the intent, unique in your tenant for good', 'payout-2026-0117');
+const IdempotencyKey = Type.String({
+  pattern: '^[\\x21-\\x7e]{1,255}$',
+  description: 'instead of the header Idempotency-Key: 1 to 255 visible ASCII characters',
+});
+/** An intent's events show all of it. */
+const messageBytesMax = 16 * 1024;
 /** A fee is at most 10^13 wei a unit of gas: shorter than 17 digits. */
 const Whole = (description: string) => Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$', description });
 const feeChoice = {
@@ -86,7 +92,7 @@ export const Intent = Closed(
     id: Id('txi'),
     kind: OneOf(intentKinds, {
       description:
-        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none',
+        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` is signed and sent nowhere: it moves nothing and costs nothing',
     }),
     status: Status,
     policy_receipt: Nullable(
@@ -165,6 +171,19 @@ export const Intent = Closed(
         ),
       }),
     ),
+    message: Nullable(
+      Closed(
+        {
+          text: Type.String({ description: 'EIP-191' }),
+          hash: Type.String({ description: 'what the wallet signs' }),
+          signature: Nullable(
+            Type.String({ description: '65 bytes as `personal_sign` gives them, in hex; null until it is signed' }),
+          ),
+          signing_session_ids: Type.Array(Type.String()),
+        },
+        { description: 'what a `message` signs; null for transactions' },
+      ),
+    ),
     gap_transaction: Nullable(
       Closed(
         { provider_tx_id: Type.String({ description: 'its hash' }), ...signedTransaction },
@@ -204,16 +223,22 @@ export const CreateBody = Closed(
     }),
     policy: Type.Optional(Name),
     ...feeChoice,
-    idempotency_key: Type.Optional(
-      Type.String({
-        pattern: '^[\\x21-\\x7e]{1,255}$',
-        description: 'instead of the header Idempotency-Key: 1 to 255 visible ASCII characters',
-      }),
-    ),
+    idempotency_key: Type.Optional(IdempotencyKey),
     external_id: Type.Optional(OwnId),
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateTransactionIntent' },
+);
+
+export const MessageBody = Closed(
+  {
+    message: Lines(messageBytesMax, 'a text (EIP-191)'),
+    policy: Type.Optional(Name),
+    idempotency_key: Type.Optional(IdempotencyKey),
+    external_id: Type.Optional(OwnId),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateMessageIntent' },
 );
 
 export const ReplaceBody = Closed(

@@ -44,6 +44,7 @@ export function ruleInputOf(
       amount_decimal: facts.amount,
       available: facts.availableUnits,
       to: facts.toAddress,
+      message: facts.message?.text ?? '',
       from: facts.fromAddress,
       wallet_id: facts.walletId,
       wallet_name: facts.walletName,
