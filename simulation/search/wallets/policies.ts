@@ -115,7 +115,7 @@ export function policyBody(name: string, terms: PolicyTerms): object {
       ...(askFrom === undefined ? [] : [ask('middle', `tx.amount >= units("${askFrom}")`)]),
       ...(askAfter === undefined ? [] : [ask('known', `history.intents_to_destination >= ${askAfter}`)]),
       ...(askScore === undefined ? [] : [ask('risky', byLevel[askScore] ?? `risk.score >= ${askScore}`)]),
-      ...(asksMessages ? [ask('message', 'tx.kind == "message"')] : []),
+      ...(asksMessages ? [ask('message', 'tx.kind in ["message", "typed_data"]')] : []),
       ask('watched', 'compliance.decision == "review"'),
       { id: 'rest', effect: 'allow', when: 'true' },
     ],
@@ -140,7 +140,7 @@ export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFact
 
 function ofOne(terms: PolicyTerms, facts: DecisionFacts): Expected {
   const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, askScore, quorum, approvers, timeoutS } = terms;
-  const isMessage = facts.kind === 'message';
+  const isMessage = ['message', 'typed_data'].includes(facts.kind);
   const units = decimal(facts.amount);
   const isDenied =
     (isMessage && !terms.asksMessages) ||

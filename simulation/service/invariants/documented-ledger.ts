@@ -74,6 +74,7 @@ const next: Readonly<Record<string, readonly string[]>> = {
   broadcasting: ['confirming', 'failed'],
   confirming: ['completed', 'failed'],
 };
+const messages: readonly string[] = ['message', 'typed_data'];
 const walletStatus: Readonly<Record<string, string>> = {
   'wallet.frozen': 'frozen',
   'wallet.unfrozen': 'active',
@@ -222,7 +223,7 @@ export class DocumentedLedger {
       this.#expect(told.status === intent.status, event, `changes ${intent.status} to ${told.status}`);
       return;
     }
-    const isSent = !['message'].includes(told.kind ?? '');
+    const isSent = !messages.includes(told.kind ?? '');
     const follows =
       intent.status === ''
         ? happened === 'created'
@@ -236,7 +237,7 @@ export class DocumentedLedger {
   #move(event: ToldEvent, account: Account, intent: Intent, told: IntentTold): void {
     // A message moves nothing, and is sent nowhere.
     const [amount, reserved] = [
-      ['mint', 'message'].includes(told.kind ?? '') ? 0n : decimal(told.amount),
+      ['mint', ...messages].includes(told.kind ?? '') ? 0n : decimal(told.amount),
       decimal(told.fee.reserved),
     ];
     if (event.type === 'transaction_intent.screening') {

@@ -95,7 +95,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       clientName: 'intents.signMessage',
       example: { message: 'example.com wants you to sign in.\n\nNonce: 32891756' },
       tag,
-      summary: 'Asks for the signature of a message: an intent that moves nothing',
+      summary: 'Asks for the signature of a message or of typed data: an intent that moves nothing',
       description:
         'For `self_hosted` EVM wallets. Only a rule that names the kind allows it: every policy that decides needs one, `default` too. The service computes the hash, and takes no digest.',
       scope: 'intents:write',

@@ -3,6 +3,7 @@
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
+import type { TypedData } from '../../networks/typed-data.ts';
 import type { EvmReceipt } from '../../providers/chains/public.ts';
 import { type FeeTerms, readSignedMessage } from '../../providers/port/port.ts';
 import { shownRecord } from '../../store/contract.ts';
@@ -65,7 +66,8 @@ export interface IntentView {
     } | null;
   } | null;
   readonly message: {
-    readonly text: string;
+    readonly text: string | null;
+    readonly typed_data: TypedData | null;
     readonly hash: string;
     readonly signature: string | null;
     readonly signing_session_ids: readonly string[];
@@ -194,9 +196,9 @@ export function receiptOf(submission: unknown): ReceiptView {
 
 function messageOf({ message, submission }: IntentRecord): IntentView['message'] {
   if (message === undefined) return null;
-  const { text, hash } = message;
-  const made = readSignedMessage(submission);
-  return { text, hash, signature: made?.signature ?? null, signing_session_ids: made?.signingSessionIds ?? [] };
+  const { text = null, typedData = null, hash } = message;
+  const { signature = null, signingSessionIds = [] } = readSignedMessage(submission) ?? {};
+  return { text, typed_data: typedData, hash, signature, signing_session_ids: signingSessionIds };
 }
 
 function gapTransactionOf(filler: IntentRecord['filler']): IntentView['gap_transaction'] {

@@ -49,7 +49,7 @@ export const variables: readonly RuleVariable[] = [
         name: 'kind',
         type: 'string',
         meaning:
-          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"',
+          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"; of wallets "typed_data"',
       },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },
@@ -67,6 +67,12 @@ export const variables: readonly RuleVariable[] = [
         type: 'string',
         meaning:
           'text that a wallet is to sign; empty for all else. A rule that reads one of more than 1,000 characters cannot be evaluated',
+      },
+      {
+        name: 'typed_data',
+        type: 'map<string, string>',
+        meaning:
+          'every value of typed data by its path, as `tx.typed_data["message.details.amount"]`, `["domain.name"]`, `["message.to[0]"]` or `["primaryType"]`; numbers in decimal, addresses and bytes in lower case; empty for all else',
       },
       { name: 'from', type: 'Address', meaning: 'address of the wallet' },
       { name: 'wallet_id', type: 'string', meaning: 'id of the wallet' },
@@ -174,6 +180,8 @@ export interface RuleFacts {
     readonly available: bigint;
     readonly to: string;
     readonly message: string;
+    /** By path. */
+    readonly typed_data: ReadonlyMap<string, string>;
     readonly from: string;
     readonly wallet_id: string;
     readonly wallet_name: string;
@@ -201,6 +209,7 @@ export function makeRuleInput({ tx, compliance, risk, history, nowMs }: RuleFact
       to: new AddressValue(addressKey(tx.to)),
       from: new AddressValue(addressKey(tx.from)),
       message: ruleText(tx.message),
+      typed_data: new Map([...tx.typed_data].map(([path, value]) => [path, ruleText(value)])),
       // A map, so that no key of a caller can reach an object's own properties.
       metadata: new Map(Object.entries(tx.metadata).map(([key, value]) => [key, ruleText(value)])),
     }),

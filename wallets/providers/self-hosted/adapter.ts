@@ -17,7 +17,6 @@ import {
   type FilledGap,
   type HeldWallet,
   messagesCapability,
-  type NewBalance,
   NotDecided,
   type ProviderAdapter,
   type ProviderInfo,
@@ -126,7 +125,7 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
 
     async quote(_meta, draft) {
       const { network } = draft.wallet;
-      if (isMessage(draft.kind)) return { fee: feeOfMessage(network) };
+      if (isMessage(draft.kind)) return { fee: { asset: networkOf(network).nativeAsset, units: 0n } };
       refuseQuote(errors, testOutcome(draft.wallet.environment, draft.amount));
       const { units, ...terms } = await chainAnswer(() => lineOf(network).quote(draft));
       return { fee: { asset: networkOf(network).nativeAsset, units }, ...terms };
@@ -233,14 +232,6 @@ async function advance(
       { subStatus: 'REJECTED_BY_CHAIN', numberUsed: isUsed(error) },
     );
   }
-}
-
-/** Throws ProviderRejected for a network whose wallets sign none. */
-function feeOfMessage(network: NetworkId): NewBalance {
-  const { family, name, nativeAsset } = networkOf(network);
-  if (family === 'evm') return { asset: nativeAsset, units: 0n };
-  const why = `wallets on ${name} sign no messages: EIP-191 and EIP-712 are for keys of EVM networks`;
-  throw new ProviderRejected(why, { field: 'wallet.network', issue: 'not_supported', providerCode: 'NO_MESSAGES' });
 }
 
 function madeOf(

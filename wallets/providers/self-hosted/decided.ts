@@ -10,7 +10,7 @@ import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
 /** What bytes to be signed do: those of a replacement are a transfer, as those that they replace. */
 export interface TransactionEffect {
-  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel' | 'message'>;
+  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel' | 'message' | 'typed_data'>;
   /** Of a token; null: the network's coin. */
   readonly contract: string | null;
   readonly units: bigint;

@@ -1,8 +1,9 @@
 /** Messages of EVM wallets: real policies and receipts, a key of a signer in this process, everything in memory. */
 
-import { verifyMessage as ethersRecover } from 'ethers';
+import { verifyMessage as ethersRecover, verifyTypedData } from 'ethers';
+import { recoverAddressTyped } from 'micro-eth-signer';
 import type { Static } from 'typebox';
-import { recoverMessageAddress as viemRecover } from 'viem';
+import { recoverTypedDataAddress, recoverMessageAddress as viemRecover } from 'viem';
 import { describe, expect, it } from 'vitest';
 import { intentType } from '../../../../wallets/custody/intents/record.ts';
 import type { NetworkId } from '../../../../wallets/networks/networks.ts';
@@ -15,6 +16,7 @@ import { update } from '../../../../wallets/store/changes.ts';
 import { done } from '../../../support/memory-store.ts';
 import { contextAt } from '../../companions/support/handlers.ts';
 import { devnet, testnet } from '../../providers/self-hosted/support.ts';
+import { somewhere } from './support/desk.ts';
 import { StuckDesk } from './support/stuck-desk.ts';
 
 const text = 'example.com wants you to sign in.\n\nNonce: 32891756';
@@ -167,7 +169,9 @@ describe('a message', () => {
     expect((await sign(desk, { message: `0x${digest}00` }, { dry_run: 'true' })).decision).toBe('deny');
     for (const network of [testnet, devnet]) {
       const other = await deskWith([names], network);
-      await expect(sign(other, { message: text })).rejects.toMatchObject({ issue: 'not_supported' });
+      await expect(sign(other, { message: text })).rejects.toMatchObject({
+        details: [expect.objectContaining({ field: 'wallet.network', issue: 'not_supported' })],
+      });
     }
     const adapter = { info: { capabilities: ['transfers'], displayName: 'A custodian', hosting: 'hosted' } };
     const hosted = await StuckDesk.start(undefined, { adapters: new Map([['self_hosted', adapter]]) as never });
@@ -182,5 +186,82 @@ describe('a message', () => {
     const shown = await sign(desk, { message: text }, { dry_run: 'true' });
     expect(shown).toMatchObject({ decision: 'allow', sufficient_funds: true, fee: { reserved: '0' } });
     expect(await desk.store.count(desk.tenant, 'intents')).toBe(0);
+  });
+});
+
+const order = {
+  types: {
+    Order: [
+      { name: 'maker', type: 'address' },
+      { name: 'prices', type: 'uint256[]' },
+      { name: 'isOpen', type: 'bool' },
+    ],
+  },
+  primaryType: 'Order',
+  domain: { name: 'Market', chainId: '0xaa36a7', verifyingContract: '0x1111111111111111111111111111111111111111' },
+  message: { maker: somewhere, prices: ['0x10', 20], isOpen: true },
+};
+const orders = {
+  id: 'orders',
+  effect: 'allow',
+  when: `tx.kind == "typed_data" && tx.typed_data["primaryType"] == "Order" && tx.typed_data["message.prices[0]"] == "16"
+    && tx.typed_data["message.maker"] == "${somewhere.toLowerCase()}" && !("message.prices[2]" in tx.typed_data)`,
+} as const;
+
+describe('typed data', () => {
+  it('is signed as eth_signTypedData_v4 does, by the wallet’s address', async () => {
+    const desk = await deskWith([orders]);
+    const made = await sign(desk, { typed_data: order });
+    expect(made).toMatchObject({
+      ...{ kind: 'typed_data', status: 'approved', amount: '0', asset: 'ETH' },
+      destination: { address: order.domain.verifyingContract },
+    });
+    await desk.run(1);
+    const { message, status } = await read(desk, made.id);
+    expect([status, message.text]).toEqual(['completed', null]);
+    const { signature, typed_data: shown } = message;
+    const { EIP712Domain: _, ...types } = shown.types;
+    expect(shown.message).toEqual({ maker: somewhere.toLowerCase(), prices: ['16', '20'], isOpen: true });
+    const { domain, message: values } = order;
+    expect(verifyTypedData(domain, order.types, values, signature)).toBe(desk.address);
+    expect(verifyTypedData(shown.domain, types, shown.message, signature)).toBe(desk.address);
+    const told = { ...order, domain: { ...domain, chainId: 11155111 }, signature } as const;
+    expect(await recoverTypedDataAddress(told as never)).toBe(desk.address);
+    expect(recoverAddressTyped(signature, { ...told, domain: { ...told.domain, chainId: 11155111n } } as never)).toBe(
+      desk.address,
+    );
+    const { transaction } = receipts.read(made.policy_receipt) as never as { readonly transaction: object };
+    expect(transaction).toMatchObject({ kind: 'typed_data', message_hash: message.hash });
+  });
+
+  it('is allowed by rules that see its fields and name its kind, and by no other', async () => {
+    const desk = await deskWith([orders, { ...asks, when: 'tx.kind == "message"' }]);
+    const status = async (message: object) =>
+      (await sign(desk, { typed_data: { ...order, message } }, { dry_run: 'true' })).decision;
+    expect(await status(order.message)).toBe('allow');
+    expect(await status({ ...order.message, prices: [17] })).toBe('deny');
+    expect(await status({ ...order.message, prices: [16, 1, 2] })).toBe('deny');
+    expect(await status({ ...order.message, maker: desk.address })).toBe('deny');
+    const builtIn = await deskWith();
+    expect((await sign(builtIn, { typed_data: order })).status).toBe('denied');
+  });
+
+  it('is refused with the field at fault', async () => {
+    const desk = await deskWith([orders]);
+    const refusal = (field: string, issue: string) => ({
+      kind: 'invalidRequest',
+      details: [expect.objectContaining({ field, issue })],
+    });
+    const typed = (over: object) => sign(desk, { typed_data: { ...order, ...over } });
+    await expect(typed({ message: { ...order.message, isOpen: 'false' } })).rejects.toMatchObject(
+      refusal('typed_data.message.isOpen', 'invalid_value'),
+    );
+    await expect(typed({ domain: { chainId: 1 } })).rejects.toMatchObject(
+      refusal('typed_data.domain.chainId', 'invalid_value'),
+    );
+    await expect(sign(desk, {})).rejects.toMatchObject(refusal('message', 'missing_required'));
+    await expect(sign(desk, { message: text, typed_data: order })).rejects.toMatchObject(
+      refusal('typed_data', 'duplicate_field'),
+    );
   });
 });
