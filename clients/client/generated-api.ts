@@ -428,6 +428,29 @@ export interface CrashSandboxNode {
   readonly restart_after_ms?: number | null;
 }
 
+export interface CreateMessageIntent {
+  /** a text (EIP-191): 1 to 16384 characters, not blank, without control and direction characters but line ends */
+  readonly message?: string;
+  /** instead of `message`: typed data (EIP-712) as `eth_signTypedData_v4` takes it, up to 16384 bytes */
+  readonly typed_data?: {
+    readonly types: Readonly<Record<string, readonly ({
+      readonly name: string;
+      readonly type: string;
+    })[]>>;
+    readonly primaryType: string;
+    readonly domain: Readonly<Record<string, unknown>>;
+    readonly message: Readonly<Record<string, unknown>>;
+  };
+  /** 1 to 100 characters, not blank, without control and direction characters */
+  readonly policy?: string;
+  /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
+  readonly idempotency_key?: string;
+  /** your own id of the intent, unique in your tenant for good: 1 to 128 printable ASCII characters without spaces */
+  readonly external_id?: string;
+  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
 export interface CreateProviderConnection {
   /** kind of the custody provider */
   readonly provider: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted';
@@ -950,8 +973,8 @@ export interface InitiateSigningResponse {
 export interface Intent {
   /** `txi_` and a UUIDv7 */
   readonly id: string;
-  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none */
-  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel';
+  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing */
+  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel' | 'message' | 'typed_data';
   /** state of the intent; see the table of states */
   readonly status: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed';
   readonly policy_receipt: string | null;
@@ -1030,6 +1053,22 @@ export interface Intent {
         readonly data: string;
       })[];
     } | null;
+  } | null;
+  readonly message: {
+    readonly text: string | null;
+    readonly typed_data: {
+      readonly types: Readonly<Record<string, readonly ({
+        readonly name: string;
+        readonly type: string;
+      })[]>>;
+      readonly primaryType: string;
+      readonly domain: Readonly<Record<string, unknown>>;
+      readonly message: Readonly<Record<string, unknown>>;
+    } | null;
+    /** what the wallet signs */
+    readonly hash: string;
+    readonly signature: string | null;
+    readonly signing_session_ids: readonly string[];
   } | null;
   readonly gap_transaction: {
     /** its hash */
@@ -3738,6 +3777,10 @@ export interface IntentsApi {
   list(id: string, query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; asset?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Estimates a transfer: its fee by the present market, and the decisions about it: `POST /v1/wallets/:id/transaction-intents/estimate`, scope `intents:write`. */
   estimate(id: string, body: CreateTransactionIntent, options?: CallOptions): Promise<IntentDryRun>;
+  /** Asks for the signature of a message or of typed data: an intent that moves nothing: `POST /v1/wallets/:id/messages`, scope `intents:write`. */
+  signMessage(id: string, body: CreateMessageIntent, options?: CallOptions): Promise<Intent>;
+  /** Asks for the signature of a message or of typed data: an intent that moves nothing, without effect: `POST /v1/wallets/:id/messages`, scope `intents:write`. */
+  dryRunMessage(id: string, body: CreateMessageIntent, options?: CallOptions): Promise<IntentDryRun>;
   /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
   listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; external_id?: string; metadata?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
@@ -4079,6 +4122,8 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     dryRun: { id: 'createTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents?dry_run=true', repeat: 'always', input: 'body' },
     list: { id: 'listTransactionIntents', method: 'GET', path: '/v1/wallets/:id/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     estimate: { id: 'estimateTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/estimate', repeat: 'refused', input: 'body' },
+    signMessage: { id: 'createMessageIntent', method: 'POST', path: '/v1/wallets/:id/messages', repeat: 'keyed', input: 'body' },
+    dryRunMessage: { id: 'createMessageIntent', method: 'POST', path: '/v1/wallets/:id/messages?dry_run=true', repeat: 'always', input: 'body' },
     listAll: { id: 'listAllTransactionIntents', method: 'GET', path: '/v1/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     get: { id: 'getTransactionIntent', method: 'GET', path: '/v1/wallets/:id/transaction-intents/:txId', repeat: 'always' },
     approve: { id: 'approveTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/approve', repeat: 'keyed', input: 'body' },
