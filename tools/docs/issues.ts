@@ -61,6 +61,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   invalid_credentials: 'The provider refuses the credentials.',
   rejected_by_provider: 'The provider refuses the transfer; `message` has its reason.',
   amount_too_small: 'The amount is below the minimum of the network.',
+  beyond_finality: 'A reorganisation undoes nothing that is final; `message` has the number of blocks.',
+  leaves_too_little: 'The wallet would hold less than its network lets an account hold; `message` has the amounts.',
   too_many: 'The tenant has reached the maximum number of these.',
   symbol_taken: 'An asset of the registry, or your own token, has this symbol.',
   too_many_webhooks: 'The tenant has reached the maximum number of webhooks.',
