@@ -74,7 +74,13 @@ test('a Bitcoin wallet receives at further addresses, and the children of its ke
   expect(await paid(to, from.addresses[0].address, '0.45')).toMatchObject({ status: 'completed' });
   const { movements } = (await call('GET', `/v1/wallets/${to.id}/movements`)).body;
   expect(movements.map(({ kind }: { kind: string }) => kind)).toEqual(['fee', 'transfer', 'deposit', 'opening']);
+  const page = async (query: string, of = to.id) => (await call('GET', `/v1/wallets/${of}/movements?${query}`)).body;
+  const newer = await page('limit=2');
+  const older = await page(`limit=2&cursor=${newer.next_cursor}`);
+  expect([...newer.movements, ...older.movements]).toEqual(movements);
+  expect([newer.has_more, older.has_more, older.next_cursor]).toEqual([true, false, null]);
   const ether = await made('eip155:11155111');
+  expect((await page(`cursor=${newer.next_cursor}`, ether.id)).error.details[0].field).toBe('cursor');
   const refused = await call('POST', `/v1/wallets/${ether.id}/addresses`);
   expect([refused.status, refused.body.error.details[0].issue]).toEqual([422, 'not_supported']);
 });

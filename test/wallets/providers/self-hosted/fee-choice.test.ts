@@ -18,6 +18,12 @@ describe.each([undefined, ...feeLevels])('the level %s', (fee_level) => {
   });
 });
 
+test('a replacement raises both fees by a tenth, rounded up', () => {
+  const replaced = { fee_level: null, max_fee_per_gas: '30000000001', max_priority_fee_per_gas: '2000000001' };
+  const raised = { max_fee_per_gas: '33000000002', max_priority_fee_per_gas: '2200000002' };
+  expect(chooseEvmFees({}, evmLimits.min, replaced)).toMatchObject(raised);
+});
+
 test('a level is not raised above what the network takes: nothing replaces the highest fee', () => {
   const highest = { fee_level: null, max_fee_per_gas: String(evmLimits.max), max_priority_fee_per_gas: '0' };
   expect(() => chooseEvmFees({}, evmLimits.initial, highest)).toThrow('takes at most');
