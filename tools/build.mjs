@@ -66,12 +66,12 @@ const entries = [
   ].map((name) => `examples/${name}`),
 ];
 
-/** Modules that the scripts of HTML pages begin with. */
+/** Modules that the scripts of HTML pages begin with, and whether the page loads its as a module. */
 const pageScripts = [
-  'clients/console/browser/main.ts',
-  'clients/load/html/browser/main.ts',
-  'clients/report/html/browser/main.ts',
-  'gateway/docs-page/browser/main.ts',
+  ['clients/console/browser/main.ts', true],
+  ['clients/load/html/browser/main.ts', false],
+  ['clients/report/html/browser/main.ts', false],
+  ['gateway/docs-page/browser/main.ts', false],
 ];
 
 /** Packages that find binaries beside their own code. They are the package's dependencies. */
@@ -115,7 +115,7 @@ const common = {
 
 /** @param {string} out */
 async function main(out) {
-  const pages = pageScripts.map((entry) => ({ entry, ...packPage(entry) }));
+  const pages = pageScripts.map(([entry, isModule]) => ({ entry, ...packPage(entry, isModule) }));
   const { metafile } = await build({
     ...common,
     entryPoints: entries.map((entry) => `${entry}.ts`),
@@ -213,7 +213,10 @@ const resolution = {
  */
 function reportPages(pages) {
   const texts = Object.fromEntries(
-    pages.map(({ entry, text }) => [entry, brotliCompressSync(text).toString('base64')]),
+    pages.map(({ entry, text, chunks }) => [
+      entry,
+      brotliCompressSync(JSON.stringify({ text, chunks })).toString('base64'),
+    ]),
   );
   return {
     name: 'report pages',
@@ -222,7 +225,7 @@ function reportPages(pages) {
         contents: [
           "import { brotliDecompressSync } from 'node:zlib';",
           `const texts = ${JSON.stringify(texts)};`,
-          "export const packPage = (entry) => ({ text: brotliDecompressSync(Buffer.from(texts[entry], 'base64')).toString() });",
+          "export const packPage = (entry) => JSON.parse(brotliDecompressSync(Buffer.from(texts[entry], 'base64')).toString());",
         ].join('\n'),
         loader: 'js',
       }));

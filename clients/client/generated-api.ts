@@ -527,11 +527,11 @@ export interface CreateTransactionIntent {
   readonly policy?: string;
   /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
   readonly fee_level?: 'low' | 'medium' | 'high';
-  /** EVM, instead of `fee_level`: wei, as a whole number */
+  /** wei, as a whole number; EVM, instead of `fee_level` */
   readonly max_fee_per_gas?: string;
-  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
-  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
   readonly idempotency_key?: string;
@@ -1308,7 +1308,7 @@ export interface ModuleList {
 }
 
 export interface MoveSandboxFeeMarket {
-  /** from `min` to `max` */
+  /** a whole number from `min` to `max` */
   readonly price: string;
 }
 
@@ -2030,6 +2030,10 @@ export interface ReorderFaultRequest extends ReorderFault {
   readonly expires_in_s?: number;
 }
 
+export interface ReorganizeSandboxChain {
+  readonly depth: number;
+}
+
 export interface ReplaceTransactionIntent {
   /** `speed_up`: the same effect; `cancel`: none, the wallet sends itself nothing. Both with a higher fee */
   readonly kind: 'speed_up' | 'cancel';
@@ -2037,11 +2041,11 @@ export interface ReplaceTransactionIntent {
   readonly policy?: string;
   /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
   readonly fee_level?: 'low' | 'medium' | 'high';
-  /** EVM, instead of `fee_level`: wei, as a whole number */
+  /** wei, as a whole number; EVM, instead of `fee_level` */
   readonly max_fee_per_gas?: string;
-  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
-  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -2206,6 +2210,13 @@ export interface SandboxClock {
   readonly now: string;
 }
 
+export interface SandboxConfirmations {
+  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+  readonly confirmations: number;
+  readonly block: number;
+  readonly block_ms: number;
+}
+
 export interface SandboxDeliveryEvent {
   readonly kind: 'delivery';
   readonly at_ms: number;
@@ -2368,6 +2379,13 @@ export interface SandboxRecording {
   readonly next: number;
   readonly lost: boolean;
   readonly began_at: string;
+}
+
+export interface SandboxReorganization {
+  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+  readonly depth: number;
+  readonly transactions: number;
+  readonly next_block: number;
 }
 
 export interface SandboxRequest extends SandboxRequestLine {
@@ -2675,6 +2693,10 @@ export interface SetMarket {
     readonly fill_bps?: number;
     readonly slippage_bps?: number | null;
   };
+}
+
+export interface SetSandboxConfirmations {
+  readonly confirmations: number;
 }
 
 export interface SignMessage {
@@ -3935,6 +3957,12 @@ export interface SandboxApi {
   feeMarket(network: string, options?: CallOptions): Promise<SandboxFeeMarket>;
   /** Move the fee market of a simulated chain: `POST /v1/sandbox/chains/:network/fee-market`, scope `sandbox:admin`. */
   moveFeeMarket(network: string, body: MoveSandboxFeeMarket, options?: CallOptions): Promise<SandboxFeeMarket>;
+  /** Read when transactions of a simulated chain are final, and its newest block: `GET /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  confirmations(network: string, options?: CallOptions): Promise<SandboxConfirmations>;
+  /** Set after how many blocks transactions of a simulated chain are final: `POST /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  setConfirmations(network: string, body: SetSandboxConfirmations, options?: CallOptions): Promise<SandboxConfirmations>;
+  /** Undo the newest blocks of a simulated chain: `POST /v1/sandbox/chains/:network/reorg`, scope `sandbox:admin`. */
+  reorganize(network: string, body: ReorganizeSandboxChain, options?: CallOptions): Promise<SandboxReorganization>;
   /** Read what the fault injector saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
   recording(query?: { after?: number; limit?: number; session?: string; tenant?: string }, options?: CallOptions): Promise<SandboxRecording>;
   /** Read how your own webhook receiver should behave now, by the armed faults: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
@@ -4188,6 +4216,9 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     reset: { id: 'resetSandbox', method: 'POST', path: '/v1/sandbox/reset', repeat: 'refused' },
     feeMarket: { id: 'getSandboxFeeMarket', method: 'GET', path: '/v1/sandbox/chains/:network/fee-market', repeat: 'always' },
     moveFeeMarket: { id: 'moveSandboxFeeMarket', method: 'POST', path: '/v1/sandbox/chains/:network/fee-market', repeat: 'refused', input: 'body' },
+    confirmations: { id: 'getSandboxConfirmations', method: 'GET', path: '/v1/sandbox/chains/:network/confirmations', repeat: 'always' },
+    setConfirmations: { id: 'setSandboxConfirmations', method: 'POST', path: '/v1/sandbox/chains/:network/confirmations', repeat: 'refused', input: 'body' },
+    reorganize: { id: 'reorganizeSandboxChain', method: 'POST', path: '/v1/sandbox/chains/:network/reorg', repeat: 'refused', input: 'body' },
     recording: { id: 'readSandboxRecording', method: 'GET', path: '/v1/sandbox/recording', repeat: 'always', input: 'query' },
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
     requests: { id: 'listSandboxRequests', method: 'GET', path: '/v1/sandbox/requests', repeat: 'always', input: 'query', list: 'requests' },

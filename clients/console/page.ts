@@ -1,5 +1,5 @@
 /**
- * The files of the console, which a sandbox's gateway serves at `/`: one document, its script and its style by the digests of
+ * The files of the console, which a sandbox's gateway serves at `/`: one document, its scripts and its style by the digests of
  * their content, and the vocabulary of faults and reasons. They are made at the first request.
  *
  * The document holds at most a public token. It loads nothing from elsewhere and runs no inline script (gateway/serve/console.ts
@@ -38,8 +38,12 @@ function makeFiles(): NonNullable<typeof files> {
     assets.set(path, { type, body, isImmutable: true });
     return path;
   };
-  const script = packPage('clients/console/browser/main.ts').text;
-  const app = add('console', 'js', 'text/javascript; charset=utf-8', script);
+  const { text, chunks } = packPage('clients/console/browser/main.ts', true);
+  const javascript = 'text/javascript; charset=utf-8';
+  const app = add('console', 'js', javascript, text);
+  // The scripts name each other by names that have digests already.
+  for (const [name, body] of Object.entries(chunks))
+    assets.set(`/console/${name}`, { type: javascript, body, isImmutable: true });
   const style = add('console', 'css', 'text/css; charset=utf-8', styles);
   const words = add('words', 'json', 'application/json; charset=utf-8', JSON.stringify(vocabulary()));
   return {

@@ -1,1 +1,4 @@
-export function packPage(entry: string): { readonly text: string };
+export function packPage(
+  entry: string,
+  isModule?: boolean,
+): { readonly text: string; readonly chunks: Readonly<Record<string, string>> };

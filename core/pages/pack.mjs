@@ -2,23 +2,28 @@
  * The script of a page, packed by esbuild. The build packs each page's once and puts the texts in the place of
  * this module; what runs from the sources (tests) packs it at the first page.
  */
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 /**
- * The same sources give the same bytes. `inputs`: the files that it is made of, from the root of the repository.
+ * The same sources give the same bytes. `chunks`: by the names under which the script and they import each other, all in one folder;
+ * none without `isModule`. `inputs`: the files that it is made of, from the root of the repository.
  *
  * @param {string} entry the module that it begins with, from the root of the repository
+ * @param {boolean} isModule the page loads it as a module, and what that imports dynamically when it is needed
  */
-export function packPage(entry) {
+export function packPage(entry, isModule = false) {
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: root,
     entryPoints: [entry],
     bundle: true,
-    format: 'iife',
+    format: isModule ? 'esm' : 'iife',
+    splitting: isModule,
+    outdir: root,
+    chunkNames: '[name]-[hash]',
     platform: 'browser',
     target: 'es2022',
     minify: true,
@@ -26,5 +31,10 @@ export function packPage(entry) {
     write: false,
     logLevel: 'warning',
   });
-  return { text: outputFiles[0].text, inputs: Object.keys(metafile.inputs) };
+  const [script, ...chunks] = outputFiles;
+  return {
+    text: script.text,
+    chunks: Object.fromEntries(chunks.map(({ path, text }) => [basename(path), text])),
+    inputs: Object.keys(metafile.inputs),
+  };
 }

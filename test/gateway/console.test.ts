@@ -27,16 +27,29 @@ it('a sandbox has the page at /, which loads its own files alone', async () => {
   expect(page.body).not.toMatch(/https?:|<style|\sstyle=|\son\w+=|<script(?! type="module" src=)/i);
   const assets = assetsIn(page.body);
   expect(assets.map((path) => path.split('.').at(-1)).sort()).toEqual(['css', 'js', 'json']);
-  const sizes = await Promise.all(
-    assets.map(async (path) => {
+  /** The files below /console/ that are loaded with these, and their sizes together. */
+  const load = async (paths: readonly string[], imports: RegExp): Promise<number> => {
+    const loaded = new Set<string>();
+    let bytes = gzipSync(page.body).length;
+    for (const wanted = [...paths]; wanted.length > 0; ) {
+      const path = wanted.pop()!;
+      if (loaded.has(path)) continue;
+      loaded.add(path);
       const asset = await ask(path);
       expect([path, asset.statusCode]).toEqual([path, 200]);
       expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable');
       expect(asset.headers['x-content-type-options']).toBe('nosniff');
-      return gzipSync(asset.rawPayload).length;
-    }),
-  );
-  expect(sizes.reduce((sum, size) => sum + size, gzipSync(page.body).length)).toBeLessThan(80_000);
+      bytes += gzipSync(asset.rawPayload).length;
+      if (path.endsWith('.js')) for (const [, name] of asset.body.matchAll(imports)) wanted.push(`/console/${name}`);
+    }
+    return bytes;
+  };
+  const first = await load(assets, /(?:from|import)"\.\/([\w-]+\.js)"/g);
+  const all = await load(assets, /(?:from|import\(?)"\.\/([\w-]+\.js)"/g);
+  expect(first).toBeLessThan(80_000);
+  expect(all).toBeLessThan(120_000);
+  // The panels beside the first are no part of the first load.
+  expect(all - first).toBeGreaterThan(20_000);
   expect((await ask('/', 'localhost', 'HEAD')).body).toBe('');
   expect((await ask('/', 'localhost', 'POST')).statusCode).toBe(405);
 });

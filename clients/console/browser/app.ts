@@ -5,19 +5,17 @@ import { tokenEntry } from '../../../core/pages/token-entry.ts';
 import { ApiError, type Client } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
 import { sessionOf } from './ceremonies.ts';
-import { ceremoniesPanel } from './ceremonies-panel.ts';
 import { clusterPanel } from './cluster-panel.ts';
-import type { ConsoleContext, MadeCall, Words } from './context.ts';
+import type { ConsoleContext, Follow, FollowedData, MadeCall, Words } from './context.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import { drawPace } from './draw-pace.ts';
-import { faultsPanel } from './faults-panel.ts';
-import { type OpenSession, openSession } from './open-session.ts';
+import { laterPanels } from './later-panels.ts';
+import type { OpenSession } from './open-session.ts';
 import { makePassing } from './passing.ts';
 import { pictureOf } from './picture.ts';
 import { firstPlace, fragmentOf, placeOf } from './place.ts';
 import { render } from './preact.mjs';
 import { requestReads } from './request-reads.ts';
-import { requestsPanel } from './requests-panel.ts';
 import { sessionEvents } from './session-events.ts';
 import { sessionReads } from './session-reads.ts';
 import type { SessionViews } from './session-view.ts';
@@ -25,21 +23,15 @@ import { panelNames, shell } from './shell.ts';
 import { keyOf, makeStore } from './store.ts';
 import { followStream } from './stream.ts';
 import { makeTenants, pageClient } from './tenants.ts';
-import { tenantsPanel } from './tenants-panel.ts';
-import { timePanel } from './time-panel.ts';
 import type { Node } from './ui.ts';
-import { followWallets, type WalletData } from './wallet-data.ts';
-import { walletsPanel } from './wallets-panel.ts';
-import { followWebhooks, type WebhookData } from './webhook-data.ts';
-import { webhooksPanel } from './webhooks-panel.ts';
 
 const madeMax = 20;
 
-interface Followed<T> {
+interface Followed {
   readonly follow: unknown;
   readonly client: Client;
   readonly beganAt: unknown;
-  readonly data: T;
+  readonly data: FollowedData;
 }
 
 export function startConsole(page: ConsoleBrowser): void {
@@ -57,7 +49,7 @@ export function startConsole(page: ConsoleBrowser): void {
   let pictured: unknown;
   const passing = makePassing(page);
   let open: OpenSession | undefined;
-  let followed: Followed<WalletData | WebhookData> | undefined;
+  let followed: Followed | undefined;
 
   const client = pageClient(page, () => token);
   const { soon: changed, atOnce } = drawPace(page, () => draw());
@@ -132,9 +124,9 @@ export function startConsole(page: ConsoleBrowser): void {
     return read;
   };
   const views: SessionViews = {
-    open: (id, seen) => {
+    open: (begin, id, seen) => {
       if (open?.id === id) return open;
-      open = openSession(id, {
+      open = begin(id, {
         page: page as unknown as Browser,
         nodes: store.hello?.clusters.find(({ number }) => number === (seen?.cluster ?? 1))?.nodes ?? 0,
         beganMs: seen?.began_ms,
@@ -194,10 +186,7 @@ export function startConsole(page: ConsoleBrowser): void {
     );
   };
 
-  /** What a panel follows with the token of whom acts, while it is open. */
-  const following = <T extends WalletData | WebhookData>(
-    follow: (from: ConsoleBrowser, own: Client, seen: () => void) => T,
-  ): T => {
+  const following: ConsoleContext['following'] = <T extends FollowedData>(follow: Follow<T>): T => {
     const { client: own } = tenants;
     const beganAt = store.hello?.began_at;
     if (followed?.follow === follow && followed.client === own && followed.beganAt === beganAt)
@@ -207,15 +196,28 @@ export function startConsole(page: ConsoleBrowser): void {
     followed = { follow, client: own, beganAt, data };
     return data;
   };
+  const laterPanel = laterPanels(
+    page,
+    {
+      requests: async () => {
+        const { requestsPanel } = await import('./requests-panel.ts');
+        return (context) => requestsPanel(context, requests);
+      },
+      ceremonies: async () => {
+        const { ceremoniesPanel } = await import('./ceremonies-panel.ts');
+        return (context) => ceremoniesPanel(context, reads, views);
+      },
+      wallets: async () => (await import('./wallets-panel.ts')).walletsPanel,
+      webhooks: async () => (await import('./webhooks-panel.ts')).webhooksPanel,
+      time: async () => (await import('./time-panel.ts')).timePanel,
+      tenants: async () => (await import('./tenants-panel.ts')).tenantsPanel,
+      faults: async () => (await import('./faults-panel.ts')).faultsPanel,
+    },
+    changed,
+  );
   const panelOf = (context: ConsoleContext): Node => {
     if (store.hello === undefined) return null;
-    if (place.panel === 'requests') return requestsPanel(context, requests);
-    if (place.panel === 'ceremonies') return ceremoniesPanel(context, reads, views);
-    if (place.panel === 'wallets') return walletsPanel(context, following(followWallets));
-    if (place.panel === 'webhooks') return webhooksPanel(context, following(followWebhooks));
-    if (place.panel === 'time') return timePanel(context);
-    if (place.panel === 'tenants') return tenantsPanel(context);
-    return place.panel === 'faults' ? faultsPanel(context) : clusterPanel(context, picture, passing);
+    return place.panel === 'cluster' ? clusterPanel(context, picture, passing) : laterPanel(place.panel, context);
   };
   const enter = (given: string) => {
     token = given;
@@ -236,7 +238,7 @@ export function startConsole(page: ConsoleBrowser): void {
     }
     const context: ConsoleContext = {
       ...{ page, store, client, tenants, place, words, made },
-      ...{ go, perform, resend, announce, changed: atOnce },
+      ...{ go, perform, resend, announce, following, changed: atOnce },
     };
     const { connection } = store;
     const needsToken = token === '' || (connection.state === 'refused' && connection.needsToken);

@@ -29,6 +29,12 @@ export interface MadeCall {
   outcome: { readonly isGood: boolean; readonly text: string } | undefined;
 }
 
+/** What a panel reads with one client for as long as it is open. */
+export interface FollowedData {
+  stop(): void;
+}
+export type Follow<T extends FollowedData> = (page: ConsoleBrowser, client: Client, changed: () => void) => T;
+
 export interface ConsoleContext {
   readonly page: ConsoleBrowser;
   readonly store: ConsoleStore;
@@ -47,6 +53,8 @@ export interface ConsoleContext {
   perform(call: Call, send: () => Promise<unknown>): Promise<boolean>;
   /** Performs a request as it stands; resolves with its status in words. */
   resend(request: Request): Promise<string>;
+  /** What the panel follows as who acts; it begins anew for someone else, and ends with the panel. */
+  following<T extends FollowedData>(follow: Follow<T>): T;
   /** Draws the page again, before the next event: for what the reader did. */
   changed(): void;
   announce(words: string): void;

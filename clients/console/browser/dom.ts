@@ -13,7 +13,7 @@ export interface ConsoleBrowser extends Omit<Browser, 'document' | 'matchMedia'>
     querySelector(selector: string): Ui | null;
   };
   readonly fetch: typeof globalThis.fetch;
-  readonly location: { hash: string; readonly origin: string };
+  readonly location: { hash: string; readonly origin: string; reload(): void };
   readonly history: { replaceState(data: null, unused: '', url: string): void };
   readonly sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void };
   readonly performance: { now(): number };

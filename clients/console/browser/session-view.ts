@@ -8,7 +8,7 @@ import { nodesOf, stateOf } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
 import { newName, randomDigest } from './names.ts';
 import { nodeMarks } from './node-marks.ts';
-import type { OpenSession } from './open-session.ts';
+import { type OpenSession, openSession } from './open-session.ts';
 import { beginSignature } from './steps.ts';
 import { stepsView } from './steps-view.ts';
 import { keyOf } from './store.ts';
@@ -17,8 +17,8 @@ import { whyOf } from './why.ts';
 import { counted, durationInWords } from './words.ts';
 
 export interface SessionViews {
-  /** The session that is open, with its events. */
-  open(id: string, seen: SandboxStreamSession | undefined): OpenSession;
+  /** The session that is open, with its events; `begin` opens another one. */
+  open(begin: typeof openSession, id: string, seen: SandboxStreamSession | undefined): OpenSession;
 }
 
 let asTable = false;
@@ -31,7 +31,7 @@ export function sessionView(
   seen: SandboxStreamSession | undefined,
 ): Node {
   const { store, tenants, go, words } = context;
-  const open = views.open(id, seen);
+  const open = views.open(openSession, id, seen);
   const read = open.read !== undefined || seen === undefined ? open.read : store.reads.get(keyOf(seen));
   const client = seen === undefined ? tenants.client : (tenants.clientOf(seen.tenant) ?? tenants.client);
   const [state, kind] = stateOf(seen, read);

@@ -5,7 +5,7 @@ import { textIn } from './dom.ts';
 import { type Panel, panels, placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import type { ConsoleStore } from './store.ts';
-import { strangers } from './tenants-panel.ts';
+import { strangers } from './tenants.ts';
 import { button, h, type Node } from './ui.ts';
 
 export const panelNames: Readonly<Record<Panel, string>> = {

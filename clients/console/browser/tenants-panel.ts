@@ -4,26 +4,12 @@ import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
-import type { ConsoleStore } from './store.ts';
-import type { HeldToken } from './tenants.ts';
+import { type HeldToken, strangers } from './tenants.ts';
 import { button, chip, h, type Node, table } from './ui.ts';
 import { counted } from './words.ts';
 
 let entered = '';
 let asked: IssueSandboxToken = { name: 'approver' };
-
-/** Tenants of the ceremonies that the page knows, and of whom it holds no token. */
-export function strangers(
-  { sessions }: Pick<ConsoleStore, 'sessions'>,
-  held: readonly Pick<HeldToken, 'tenant'>[],
-): readonly { readonly tenant: string; readonly ceremonies: number }[] {
-  const counts = new Map<string, number>();
-  for (const { tenant } of sessions.values())
-    if (!held.some((one) => one.tenant === tenant)) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
-  return [...counts]
-    .map(([tenant, ceremonies]) => ({ tenant, ceremonies }))
-    .sort((a, b) => b.ceremonies - a.ceremonies);
-}
 
 export function tenantsPanel(context: ConsoleContext): Node {
   const { tenants, store, go } = context;

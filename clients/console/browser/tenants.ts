@@ -5,6 +5,7 @@
 import { pageReadsHeader } from '../../../core/pages/page-reads.ts';
 import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
 import type { ConsoleBrowser } from './dom.ts';
+import type { ConsoleStore } from './store.ts';
 
 export interface HeldToken {
   readonly token: string;
@@ -31,6 +32,19 @@ export interface Tenants {
   add(token: string): Promise<HeldToken>;
   act(actor: string): void;
   forget(actor: string): void;
+}
+
+/** Tenants of the ceremonies that the page knows, and of whom it holds no token. */
+export function strangers(
+  { sessions }: Pick<ConsoleStore, 'sessions'>,
+  held: readonly Pick<HeldToken, 'tenant'>[],
+): readonly { readonly tenant: string; readonly ceremonies: number }[] {
+  const counts = new Map<string, number>();
+  for (const { tenant } of sessions.values())
+    if (!held.some((one) => one.tenant === tenant)) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+  return [...counts]
+    .map(([tenant, ceremonies]) => ({ tenant, ceremonies }))
+    .sort((a, b) => b.ceremonies - a.ceremonies);
 }
 
 /** A client whose reads are the page's own. */

@@ -4,13 +4,14 @@ import type { ConsoleContext } from './context.ts';
 import { intentKind, intentView } from './intent-view.ts';
 import { button, chip, h, type Node, pairs, searchField, table } from './ui.ts';
 import { networkNames } from './wallet-actions.ts';
-import type { WalletData } from './wallet-data.ts';
+import { followWallets, type WalletData } from './wallet-data.ts';
 import { newWalletCard, transferCard } from './wallet-forms.ts';
 import { ageInWords, counted } from './words.ts';
 
 const rowsMax = 100;
-export function walletsPanel(context: ConsoleContext, data: WalletData): Node {
+export function walletsPanel(context: ConsoleContext): Node {
   const { place, tenants } = context;
+  const data = context.following(followWallets);
   const wallets = data.wallets.value ?? [];
   if (data.problem !== '' && data.wallets.value === undefined)
     return h('p', { class: 'card quiet' }, `They cannot be read: ${data.problem}`);

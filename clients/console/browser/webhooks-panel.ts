@@ -12,7 +12,7 @@ import { placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import { prettyJson } from './requests.ts';
 import { button, chip, code, h, longList, longTable, type Node, pairs, searchField } from './ui.ts';
-import type { WebhookData } from './webhook-data.ts';
+import { followWebhooks, type WebhookData } from './webhook-data.ts';
 import { ageInWords, bytesInWords, counted } from './words.ts';
 
 /** Of the log; empty: all. */
@@ -22,8 +22,9 @@ let status = '';
 /** The action whose call is shown. */
 let shown = '';
 
-export function webhooksPanel(context: ConsoleContext, data: WebhookData): Node {
+export function webhooksPanel(context: ConsoleContext): Node {
   const { place, go } = context;
+  const data = context.following(followWebhooks);
   const isDelivery = place.chosen === '' && place.words.startsWith('dlv_');
   const owner = isDelivery ? data.endpointOf(place.words) : undefined;
   if (owner !== undefined) go({ chosen: owner });

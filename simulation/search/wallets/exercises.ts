@@ -12,7 +12,7 @@ import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercis
 import { oneDifference, silentProvider } from './recon-exercises.ts';
 import { envelope } from './refusals.ts';
 import { connection, modules, oneDelivery, oneSession, receipts, rotated, wholeWebhook } from './service-exercises.ts';
-import { stuckTransfer } from './stuck-exercise.ts';
+import { stuckTransfer, undoneTransfer } from './stuck-exercise.ts';
 import type { Tenancy } from './tenancy.ts';
 import { wholeIntent, wholeWallet } from './wallet-exercises.ts';
 
@@ -23,6 +23,7 @@ const exercises: Readonly<Record<string, Run>> = {
   wholeIntent,
   stuckTransfer,
   signedMessages,
+  undoneTransfer,
   policyVersions,
   evaluations,
   nameLists,

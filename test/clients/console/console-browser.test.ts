@@ -218,6 +218,20 @@ describeInBrowser('the console on an embedded service', (open) => {
     await page.locator('tbody tr', { hasText: 'signature' }).first().waitFor();
   });
 
+  test('a panel whose script does not load says so, and is shown once it does', async () => {
+    const page = await open(url());
+    await isLive(page);
+    await page.route('**/console/time-panel-*.js', (route) => route.abort());
+    await go(page, 'Time and state');
+    await page.getByRole('alert').filter({ hasText: 'The script of this panel did not load.' }).waitFor();
+    await go(page, 'Faults');
+    await page.locator('#fault-kind').waitFor();
+    await page.goBack();
+    await page.unroute('**/console/time-panel-*.js');
+    await page.locator('#offset').waitFor();
+    expect(await hash(page)).toBe('#/time');
+  });
+
   test('every panel can be read by all, by day and by night', async () => {
     const page = await open(url());
     await page.emulateMedia({ reducedMotion: 'reduce' });

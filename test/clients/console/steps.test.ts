@@ -9,8 +9,7 @@ import {
   verifiedBy,
   whyNotStepped,
 } from '../../../clients/console/browser/steps.ts';
-import { makeTenants } from '../../../clients/console/browser/tenants.ts';
-import { strangers } from '../../../clients/console/browser/tenants-panel.ts';
+import { makeTenants, strangers } from '../../../clients/console/browser/tenants.ts';
 
 const read = (more: Partial<SandboxSession>): SandboxSession =>
   ({
@@ -128,7 +127,7 @@ describe('the tokens of a tab', () => {
       getItem: (name: string) => kept.get(name) ?? null,
       setItem: (name: string, value: string) => void kept.set(name, value),
     };
-    const page = { location: { hash: '', origin: 'http://h' }, sessionStorage, fetch };
+    const page = { location: { hash: '', origin: 'http://h', reload: () => undefined }, sessionStorage, fetch };
     return {
       tenants: makeTenants(
         page,

@@ -66,9 +66,9 @@ const feeChoice = {
         'for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default',
     }),
   ),
-  max_fee_per_gas: Type.Optional(Whole('EVM, instead of `fee_level`: wei, as a whole number')),
-  max_priority_fee_per_gas: Type.Optional(Whole('EVM, with `max_fee_per_gas`: wei of it for the tip')),
-  sats_per_vbyte: Type.Optional(Whole('Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number')),
+  max_fee_per_gas: Type.Optional(Whole('wei, as a whole number; EVM, instead of `fee_level`')),
+  max_priority_fee_per_gas: Type.Optional(Whole('wei of `max_fee_per_gas` for the tip, as a whole number')),
+  sats_per_vbyte: Type.Optional(Whole('satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level`')),
 } as const;
 const FeeTermsShown = Nullable(
   Closed(
