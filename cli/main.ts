@@ -3,7 +3,8 @@
  * commands and options for people (command-line.ts).
  */
 import './source-maps.ts';
-import { Failure } from './common/failure.ts';
+import { exitCodes, Failure } from './common/failure.ts';
+import { endWithOutput, lostOutput } from './common/output.ts';
 import { type RoleCall, roleCall } from './role-call.ts';
 import { readEnvironment } from './settings/environment.ts';
 
@@ -31,6 +32,13 @@ async function runRoleCall({ role, nodeIds }: RoleCall): Promise<number> {
 
 // Only the owner can read keys, stores and logs.
 process.umask(0o077);
+for (const output of [process.stdout, process.stderr]) endWithOutput(output, end);
 const exitCode = await main(process.argv);
 // Handles left open by a library must not keep a finished command alive; its output must still arrive.
-process.stdout.write('', () => process.exit(exitCode));
+process.stdout.write('', () => end(exitCode));
+
+function end(code: number): never {
+  const lost = lostOutput(process.stdout);
+  if (lost !== undefined) process.stderr.write(`signmesh: ${lost}\n`);
+  process.exit(lost === undefined ? code : exitCodes.failed);
+}

@@ -1,7 +1,7 @@
 /** A user's mistake or next action, as one clear line. Any other thrown error is a bug and keeps its stack. */
 
-/** Exit codes of the command. 130 is the shell's word for "interrupted". */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+/** Exit codes of the command. 130 is the shell's word for "interrupted", 141 for a reader of the output that has ended. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130, readerGone: 141 } as const;
 
 export class Failure extends Error {
   override readonly name = 'Failure';

@@ -49,7 +49,8 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
   const place = settings.SIGNMESH_DATA_DIR;
   const ready = runningCluster(place)?.ready ?? readReady(place);
   if (ready === undefined) {
-    throw new Failure(`No cluster runs in ${place}: start one with "signmesh up", or give --url and --token.`);
+    const what = url === undefined ? 'start one with "signmesh up", or give --url and --token' : 'give --token, too';
+    throw new Failure(`No cluster runs in ${place}: ${what}.`);
   }
   const isOwn = token === undefined || token === ready.token;
   const found = isOwn ? ready.token : token;

@@ -428,6 +428,29 @@ export interface CrashSandboxNode {
   readonly restart_after_ms?: number | null;
 }
 
+export interface CreateMessageIntent {
+  /** a text (EIP-191): 1 to 16384 characters, not blank, without control and direction characters but line ends */
+  readonly message?: string;
+  /** instead of `message`: typed data (EIP-712) as `eth_signTypedData_v4` takes it, up to 16384 bytes */
+  readonly typed_data?: {
+    readonly types: Readonly<Record<string, readonly ({
+      readonly name: string;
+      readonly type: string;
+    })[]>>;
+    readonly primaryType: string;
+    readonly domain: Readonly<Record<string, unknown>>;
+    readonly message: Readonly<Record<string, unknown>>;
+  };
+  /** 1 to 100 characters, not blank, without control and direction characters */
+  readonly policy?: string;
+  /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
+  readonly idempotency_key?: string;
+  /** your own id of the intent, unique in your tenant for good: 1 to 128 printable ASCII characters without spaces */
+  readonly external_id?: string;
+  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
 export interface CreateProviderConnection {
   /** kind of the custody provider */
   readonly provider: 'fireblocks' | 'bitgo' | 'copper' | 'self_hosted';
@@ -504,11 +527,11 @@ export interface CreateTransactionIntent {
   readonly policy?: string;
   /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
   readonly fee_level?: 'low' | 'medium' | 'high';
-  /** EVM, instead of `fee_level`: wei, as a whole number */
+  /** wei, as a whole number; EVM, instead of `fee_level` */
   readonly max_fee_per_gas?: string;
-  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
-  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
   readonly idempotency_key?: string;
@@ -954,8 +977,8 @@ export interface InitiateSigningResponse {
 export interface Intent {
   /** `txi_` and a UUIDv7 */
   readonly id: string;
-  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none */
-  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel';
+  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing */
+  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel' | 'message' | 'typed_data';
   /** state of the intent; see the table of states */
   readonly status: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed';
   readonly policy_receipt: string | null;
@@ -1034,6 +1057,22 @@ export interface Intent {
         readonly data: string;
       })[];
     } | null;
+  } | null;
+  readonly message: {
+    readonly text: string | null;
+    readonly typed_data: {
+      readonly types: Readonly<Record<string, readonly ({
+        readonly name: string;
+        readonly type: string;
+      })[]>>;
+      readonly primaryType: string;
+      readonly domain: Readonly<Record<string, unknown>>;
+      readonly message: Readonly<Record<string, unknown>>;
+    } | null;
+    /** what the wallet signs */
+    readonly hash: string;
+    readonly signature: string | null;
+    readonly signing_session_ids: readonly string[];
   } | null;
   readonly gap_transaction: {
     /** its hash */
@@ -1273,7 +1312,7 @@ export interface ModuleList {
 }
 
 export interface MoveSandboxFeeMarket {
-  /** from `min` to `max` */
+  /** a whole number from `min` to `max` */
   readonly price: string;
 }
 
@@ -1995,6 +2034,10 @@ export interface ReorderFaultRequest extends ReorderFault {
   readonly expires_in_s?: number;
 }
 
+export interface ReorganizeSandboxChain {
+  readonly depth: number;
+}
+
 export interface ReplaceTransactionIntent {
   /** `speed_up`: the same effect; `cancel`: none, the wallet sends itself nothing. Both with a higher fee */
   readonly kind: 'speed_up' | 'cancel';
@@ -2002,11 +2045,11 @@ export interface ReplaceTransactionIntent {
   readonly policy?: string;
   /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
   readonly fee_level?: 'low' | 'medium' | 'high';
-  /** EVM, instead of `fee_level`: wei, as a whole number */
+  /** wei, as a whole number; EVM, instead of `fee_level` */
   readonly max_fee_per_gas?: string;
-  /** EVM, with `max_fee_per_gas`: wei of it for the tip */
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
-  /** Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number */
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -2169,6 +2212,13 @@ export interface SandboxActorEvent {
 export interface SandboxClock {
   readonly offset_ms: number;
   readonly now: string;
+}
+
+export interface SandboxConfirmations {
+  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+  readonly confirmations: number;
+  readonly block: number;
+  readonly block_ms: number;
 }
 
 export interface SandboxDeliveryEvent {
@@ -2365,6 +2415,13 @@ export interface SandboxRecording {
   readonly next: number;
   readonly lost: boolean;
   readonly began_at: string;
+}
+
+export interface SandboxReorganization {
+  readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+  readonly depth: number;
+  readonly transactions: number;
+  readonly next_block: number;
 }
 
 export interface SandboxRequest extends SandboxRequestLine {
@@ -2685,6 +2742,10 @@ export interface SetMarket {
     readonly fill_bps?: number;
     readonly slippage_bps?: number | null;
   };
+}
+
+export interface SetSandboxConfirmations {
+  readonly confirmations: number;
 }
 
 export interface SignMessage {
@@ -3772,6 +3833,10 @@ export interface IntentsApi {
   list(id: string, query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; asset?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Estimates a transfer: its fee by the present market, and the decisions about it: `POST /v1/wallets/:id/transaction-intents/estimate`, scope `intents:write`. */
   estimate(id: string, body: CreateTransactionIntent, options?: CallOptions): Promise<IntentDryRun>;
+  /** Asks for the signature of a message or of typed data: an intent that moves nothing: `POST /v1/wallets/:id/messages`, scope `intents:write`. */
+  signMessage(id: string, body: CreateMessageIntent, options?: CallOptions): Promise<Intent>;
+  /** Asks for the signature of a message or of typed data: an intent that moves nothing, without effect: `POST /v1/wallets/:id/messages`, scope `intents:write`. */
+  dryRunMessage(id: string, body: CreateMessageIntent, options?: CallOptions): Promise<IntentDryRun>;
   /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
   listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; external_id?: string; metadata?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
@@ -3948,6 +4013,12 @@ export interface SandboxApi {
   feeMarket(network: string, options?: CallOptions): Promise<SandboxFeeMarket>;
   /** Move the fee market of a simulated chain: `POST /v1/sandbox/chains/:network/fee-market`, scope `sandbox:admin`. */
   moveFeeMarket(network: string, body: MoveSandboxFeeMarket, options?: CallOptions): Promise<SandboxFeeMarket>;
+  /** Read when transactions of a simulated chain are final, and its newest block: `GET /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  confirmations(network: string, options?: CallOptions): Promise<SandboxConfirmations>;
+  /** Set after how many blocks transactions of a simulated chain are final: `POST /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  setConfirmations(network: string, body: SetSandboxConfirmations, options?: CallOptions): Promise<SandboxConfirmations>;
+  /** Undo the newest blocks of a simulated chain: `POST /v1/sandbox/chains/:network/reorg`, scope `sandbox:admin`. */
+  reorganize(network: string, body: ReorganizeSandboxChain, options?: CallOptions): Promise<SandboxReorganization>;
   /** Read what the fault injector saw, of all tenants: `GET /v1/sandbox/recording`, scope `sandbox:admin`. */
   recording(query?: { after?: number; limit?: number; session?: string; tenant?: string }, options?: CallOptions): Promise<SandboxRecording>;
   /** Read how your own webhook receiver should behave now, by the armed faults: `GET /v1/sandbox/receiver`, scope `sandbox:admin`. */
@@ -4117,6 +4188,8 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     dryRun: { id: 'createTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents?dry_run=true', repeat: 'always', input: 'body' },
     list: { id: 'listTransactionIntents', method: 'GET', path: '/v1/wallets/:id/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     estimate: { id: 'estimateTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/estimate', repeat: 'refused', input: 'body' },
+    signMessage: { id: 'createMessageIntent', method: 'POST', path: '/v1/wallets/:id/messages', repeat: 'keyed', input: 'body' },
+    dryRunMessage: { id: 'createMessageIntent', method: 'POST', path: '/v1/wallets/:id/messages?dry_run=true', repeat: 'always', input: 'body' },
     listAll: { id: 'listAllTransactionIntents', method: 'GET', path: '/v1/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     get: { id: 'getTransactionIntent', method: 'GET', path: '/v1/wallets/:id/transaction-intents/:txId', repeat: 'always' },
     approve: { id: 'approveTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/approve', repeat: 'keyed', input: 'body' },
@@ -4209,6 +4282,9 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     reset: { id: 'resetSandbox', method: 'POST', path: '/v1/sandbox/reset', repeat: 'refused' },
     feeMarket: { id: 'getSandboxFeeMarket', method: 'GET', path: '/v1/sandbox/chains/:network/fee-market', repeat: 'always' },
     moveFeeMarket: { id: 'moveSandboxFeeMarket', method: 'POST', path: '/v1/sandbox/chains/:network/fee-market', repeat: 'refused', input: 'body' },
+    confirmations: { id: 'getSandboxConfirmations', method: 'GET', path: '/v1/sandbox/chains/:network/confirmations', repeat: 'always' },
+    setConfirmations: { id: 'setSandboxConfirmations', method: 'POST', path: '/v1/sandbox/chains/:network/confirmations', repeat: 'refused', input: 'body' },
+    reorganize: { id: 'reorganizeSandboxChain', method: 'POST', path: '/v1/sandbox/chains/:network/reorg', repeat: 'refused', input: 'body' },
     recording: { id: 'readSandboxRecording', method: 'GET', path: '/v1/sandbox/recording', repeat: 'always', input: 'query' },
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
     requests: { id: 'listSandboxRequests', method: 'GET', path: '/v1/sandbox/requests', repeat: 'always', input: 'query', list: 'requests' },

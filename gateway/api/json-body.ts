@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { ServiceError } from './errors/service-error.ts';
+import { joinField } from './schema-text.ts';
 
 /** Objects and arrays within each other. The contract's own bodies need four. */
 export const jsonDepthMax = 64;
@@ -51,7 +52,8 @@ function charsetsOf(contentType: string): string[] {
 /** Throws ServiceError. */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
   if (bytes.length === 0) throw malformed('the body is empty: send a JSON object, at least {}');
-  if (nestsTooDeep(bytes)) throw malformed(`the body nests deeper than ${jsonDepthMax} levels`);
+  const { isTooDeep, names } = structureOf(bytes);
+  if (isTooDeep) throw malformed(`the body nests deeper than ${jsonDepthMax} levels`);
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -67,6 +69,8 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw malformed('the body is not a JSON object');
   }
+  // Of two values of one field a proxy or a policy in front may have read the other one.
+  if (countNames(value) !== names) throw givenTwice(text);
   return { value: value as JsonObject, hasSurrogateEscapes: surrogateEscape.test(text) };
 }
 
@@ -75,22 +79,25 @@ function malformed(message: string): ServiceError {
 }
 
 const quote = 0x22;
+const colon = 0x3a;
 const backslash = 0x5c;
 
 /** One pass over the bytes, strings skipped. Cheaper than parsing deeply nested JSON, and protects later recursion. */
-function nestsTooDeep(bytes: Uint8Array): boolean {
+function structureOf(bytes: Uint8Array): { readonly isTooDeep: boolean; readonly names: number } {
   let depth = 0;
+  let names = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at]!;
     if (byte === quote) {
       at = endOfString(bytes, at);
-      if (at === -1) return false;
-    } else if (byte === 0x7b || byte === 0x5b) {
+      if (at === -1) break;
+    } else if (byte === colon) names += 1;
+    else if (byte === 0x7b || byte === 0x5b) {
       depth += 1;
-      if (depth > jsonDepthMax) return true;
+      if (depth > jsonDepthMax) return { isTooDeep: true, names };
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
   }
-  return false;
+  return { isTooDeep: false, names };
 }
 
 /** Index of the quote that closes the string opened at `start`, or -1. */
@@ -103,4 +110,45 @@ function endOfString(bytes: Uint8Array, start: number): number {
     while (bytes[at - 1 - backslashes] === backslash) backslashes += 1;
     if (backslashes % 2 === 0) return at;
   }
+}
+
+/** Names of all objects in it: fewer than the text has, if one stands twice in an object. */
+function countNames(value: object): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + namesIn(item), 0);
+  let sum = 0;
+  for (const item of Object.values(value)) sum += 1 + namesIn(item);
+  return sum;
+}
+
+function namesIn(value: unknown): number {
+  return typeof value === 'object' && value !== null ? countNames(value) : 0;
+}
+
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
+
+/** Names the first field that the text, which is JSON, gives twice. */
+function givenTwice(text: string): ServiceError {
+  const open: { readonly field: string; readonly names: Set<string>; index: number; place: string }[] = [];
+  let field = '';
+  let word = '';
+  for (const [token] of text.matchAll(tokens)) {
+    const within = open.at(-1);
+    if (token === '{' || token === '[') {
+      const of = within?.place ?? '';
+      open.push({ field: of, names: new Set(), index: 0, place: `${of}[0]` });
+    } else if (token === '}' || token === ']') open.pop();
+    else if (within === undefined) break;
+    else if (token === ',') within.place = `${within.field}[${++within.index}]`;
+    else if (token === ':') {
+      const name = JSON.parse(word) as string;
+      within.place = joinField(within.field, name);
+      if (within.names.has(name)) {
+        field = within.place;
+        break;
+      }
+      within.names.add(name);
+    } else word = token;
+  }
+  const details = [{ field, issue: 'given_twice', message: 'is given once' }];
+  return new ServiceError('invalidRequest', `the body gives ${field} twice`, { details });
 }

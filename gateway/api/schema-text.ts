@@ -25,6 +25,8 @@ export interface JsonSchema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string | RegExp;
+  /** A number that arrives as text, as all of a query does. */
+  readonly 'x-whole-number'?: readonly [minimum: number, maximum: number];
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly minimum?: number;
@@ -67,7 +69,9 @@ function words(schema: JsonSchema): string {
 function stringWords(schema: JsonSchema): string {
   if (schema.format === 'date-time') return 'an RFC 3339 time, e.g. 2026-11-21T09:30:00.000Z';
   const size = range(schema.minLength, schema.maxLength, 'characters');
-  if (schema.description !== undefined && schema.pattern !== undefined) return schema.description;
+  const whole = schema['x-whole-number'];
+  if (whole !== undefined) return numberWords({ type: 'integer', minimum: whole[0], maximum: whole[1] });
+  if (schema.description !== undefined && schema.pattern !== undefined) return `a string: ${schema.description}`;
   if (schema.pattern !== undefined) {
     const { pattern } = schema;
     return `a string${size} that matches ${typeof pattern === 'string' ? pattern : pattern.source}`;

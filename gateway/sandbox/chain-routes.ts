@@ -1,7 +1,7 @@
-/** /v1/sandbox/chains/:network/fee-market: the price that transactions of a simulated chain must pay. */
+/** /v1/sandbox/chains/:network: the price that transactions of a simulated chain must pay, when they are final, and reorganisations. */
 import Type from 'typebox';
 import { type NetworkId, networkIds } from '../../wallets/networks/networks.ts';
-import { type Chains, type FeeLimits, feeLimitsOf } from '../../wallets/providers/chains/public.ts';
+import { type Chain, type Chains, type FeeLimits, feeLimitsOf } from '../../wallets/providers/chains/public.ts';
 import { invalidFields } from '../api/errors/invalid-fields.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { type Route, route } from '../api/route.ts';
@@ -23,8 +23,32 @@ const Market = Closed(
   { title: 'SandboxFeeMarket' },
 );
 
+const Confirmations = Closed(
+  {
+    network: OneOf(networkIds),
+    confirmations: Type.Integer({
+      description: 'blocks, its own among them, after which a transaction is final: its intent completes then',
+    }),
+    block: Type.Integer({ description: 'the number of the newest block' }),
+    block_ms: Type.Integer({ description: 'milliseconds between two blocks' }),
+  },
+  { title: 'SandboxConfirmations' },
+);
+
+const Reorganization = Closed(
+  {
+    network: OneOf(networkIds),
+    depth: Type.Integer({ description: 'how many blocks are undone' }),
+    transactions: Type.Integer({ description: 'how many were in them; the next block has them' }),
+    next_block: Type.Integer(),
+  },
+  { title: 'SandboxReorganization' },
+);
+
+const confirmationsMax = 64;
 const params = Closed({ network: PathId('CAIP-2 id of the network') });
-const path = '/v1/sandbox/chains/:network/fee-market';
+const chainPath = '/v1/sandbox/chains/:network';
+const path = `${chainPath}/fee-market`;
 
 export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly Route[] {
   return [
@@ -54,7 +78,9 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
       description:
         'It holds for all tenants, until it is moved again. A transaction that offers less than the price waits with `BELOW_MARKET_FEE`, until the market falls or another one replaces it.',
       params,
-      body: Closed({ price: Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: 'from `min` to `max`' }) }),
+      body: Closed({
+        price: Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: 'a whole number from `min` to `max`' }),
+      }),
       responses: { 200: { description: 'The market afterwards', schema: Market } },
       errors: [404, 422],
       handle: async (_context, { params: { network: id }, body }) => {
@@ -68,13 +94,86 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
         return { status: 200, body: await marketView(chains, network, limits) };
       },
     }),
+    route({
+      ...common,
+      method: 'GET',
+      path: `${chainPath}/confirmations`,
+      operationId: 'getSandboxConfirmations',
+      clientName: 'sandbox.confirmations',
+      summary: 'Read when transactions of a simulated chain are final, and its newest block',
+      params,
+      responses: { 200: { description: 'The blocks', schema: Confirmations } },
+      errors: [404],
+      handle: async ({ nowMs }, { params: { network: id } }) => ({
+        status: 200,
+        body: await confirmationsView(chains.of(knownNetwork(id)), nowMs),
+      }),
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: `${chainPath}/confirmations`,
+      operationId: 'setSandboxConfirmations',
+      clientName: 'sandbox.setConfirmations',
+      example: { confirmations: 12 },
+      summary: 'Set after how many blocks transactions of a simulated chain are final',
+      description: 'It holds for all tenants, for transactions that are mined from now on, until it is set again.',
+      params,
+      body: Closed({ confirmations: Type.Integer({ minimum: 1, maximum: confirmationsMax }) }),
+      responses: { 200: { description: 'The blocks afterwards', schema: Confirmations } },
+      errors: [404],
+      handle: async ({ nowMs }, { params: { network: id }, body }) => {
+        const chain = chains.of(knownNetwork(id));
+        await chain.requireConfirmations(body.confirmations);
+        return { status: 200, body: await confirmationsView(chain, nowMs) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: `${chainPath}/reorg`,
+      operationId: 'reorganizeSandboxChain',
+      clientName: 'sandbox.reorganize',
+      example: { depth: 1 },
+      summary: 'Undo the newest blocks of a simulated chain',
+      description:
+        'The next block has their transactions, as they were signed: their confirmations count anew, and their intents stay `confirming`, with `REORGED`. What is final stays: 422 `beyond_finality`.',
+      params,
+      body: Closed({ depth: Type.Integer({ minimum: 1, maximum: confirmationsMax - 1 }) }),
+      responses: { 200: { description: 'What was undone', schema: Reorganization } },
+      errors: [404, 422],
+      handle: async ({ nowMs }, { params: { network: id }, body: { depth } }) => {
+        const network = knownNetwork(id);
+        const chain = chains.of(network);
+        const reorg = await chain.reorganize(depth, nowMs);
+        if (reorg.kind === 'done') {
+          const { transactions } = reorg;
+          return { status: 200, body: { network, depth, transactions, next_block: chain.head(nowMs) + 1 } };
+        }
+        const message = `what is final stays: now it undoes ${reorg.depth} blocks at most`;
+        throw new ServiceError('providerRejected', message, {
+          details: [{ field: 'depth', issue: 'beyond_finality', message }],
+        });
+      },
+    }),
   ];
 }
 
 /** Throws ServiceError. */
-function marketOf(id: string): { readonly network: NetworkId; readonly limits: FeeLimits } {
+function knownNetwork(id: string): NetworkId {
   const network = networkIds.find((known) => known === id);
   if (network === undefined) throw new ServiceError('notFound', `no network ${id}: there are ${networkIds.join(', ')}`);
+  return network;
+}
+
+async function confirmationsView(chain: Chain, nowMs: number): Promise<object> {
+  const { network, blockMs } = chain;
+  return { network, confirmations: await chain.confirmations(), block: chain.head(nowMs), block_ms: blockMs };
+}
+
+/** Throws ServiceError. */
+function marketOf(id: string): { readonly network: NetworkId; readonly limits: FeeLimits } {
+  const network = knownNetwork(id);
   const limits = feeLimitsOf(network);
   if (limits !== undefined) return { network, limits };
   const message = `${network} has fixed fees and no market`;

@@ -13,7 +13,7 @@ export interface FoundEndpoint {
   readonly query: object;
 }
 
-const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** The router compiles a tree for each method. All paths stand in the tree of this one: what a path takes is decided behind it. */
 const treeMethod = 'GET';
@@ -38,7 +38,7 @@ export function endpointFinder(endpoints: readonly Endpoint[]): (method: string,
     router.on(treeMethod, path, () => undefined, { methods, refusing } satisfies Place);
   }
   return (method, target) => {
-    const found = everyMethod.includes(method) ? router.find(treeMethod, target) : null;
+    const found = router.find(treeMethod, target);
     if (found === null) throw noSuchPath(method, target);
     // The router's own refusals have no endpoint, and throw when they are run.
     if (found.store === null) found.handler(undefined as never, undefined as never, {}, null, {});

@@ -218,7 +218,7 @@ export class SandboxController implements SandboxControl {
     if (!(byMs >= 0) || offsetMs > clockMaxMs) {
       throw new ControlError({
         code: 'invalid',
-        field: 'by_ms',
+        field: 'advance_ms',
         message: 'the clock only goes forward, and by 100 years in all',
       });
     }

@@ -104,7 +104,11 @@ describe('trigger', () => {
     );
     await expect(trigger('wallet.created', { ...target, token: 'svc_sk_live_nonsense' })).rejects.toThrow('401');
     const elsewhere = temporaryFolder();
-    expect(() => targetOf({ dataDir: elsewhere }, {})).toThrow(`No cluster runs in ${elsewhere}`);
+    expect(() => targetOf({ dataDir: elsewhere }, {})).toThrow(`No cluster runs in ${elsewhere}: start one`);
+    const url = 'http://127.0.0.1:8080';
+    expect(() => targetOf({ url, dataDir: elsewhere }, {})).toThrow(
+      `No cluster runs in ${elsewhere}: give --token, too.`,
+    );
     const alone = { ...target, approverToken: undefined };
     await expect(trigger('transaction_intent.rejected', alone)).rejects.toThrow('a second person');
   });

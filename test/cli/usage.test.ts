@@ -1,5 +1,6 @@
 /** What a person gets for a wrong call: one clear line and exit code 2. */
-import { spawnSync } from 'node:child_process';
+import { type StdioOptions, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCommandLine } from '../../cli/command-line.ts';
@@ -50,6 +51,7 @@ describe('the command line', () => {
 
   test.each([
     [['nope'], "signmesh: unknown command 'nope'"],
+    [['load', 'gone.yaml'], 'signmesh: There is no file gone.yaml.'],
     [
       ['up', '--port', '70000'],
       'signmesh: --port (SIGNMESH_HTTP_PORT): "70000" must be a port from 1 to 65535, or 0 for a free one.',
@@ -99,6 +101,14 @@ describe('the command line', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const error = await inProcess('up', '--chaos', 'calm').catch((reason: unknown) => reason);
     expect(error).toMatchObject({ exitCode: 2, message: '--chaos needs a sandbox with SIGNMESH_FAULTS=on.' });
+  });
+
+  test.runIf(existsSync('/dev/full'))('output that cannot be written is exit code 1 and a reason', () => {
+    const full = openSync('/dev/full', 'w');
+    onTestFinished(() => closeSync(full));
+    const stdio: StdioOptions = ['ignore', full, 'pipe'];
+    const { status, stderr } = spawnSync(process.execPath, [program, '--help'], { cwd: root, encoding: 'utf8', stdio });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^signmesh: The output cannot be written: .*\n$/)]);
   });
 
   test.each(['up', 'status', 'stop', 'logs', 'init', 'node'])('%s --help prints the usage', async (command) => {

@@ -38,17 +38,22 @@ export type StoreWorld = 'Redis' | 'memory';
 export const storeWorlds: readonly StoreWorld[] = ['Redis', 'memory'];
 
 /**
- * `where`: a server that the test brings, and that `stop` stops: since the test may harm it, connections are the gateway's; or
- * the world to open one in, Redis unless told.
+ * `where`: a server that the test brings, and that `stop` stops; or the world to open one in, Redis unless told. `connected`: with the
+ * gateway's time limits where the test brings a server, since it may harm it; otherwise as patient as a busy machine needs.
  */
-export async function startStore(where: RedisDatabase | StoreWorld = 'Redis'): Promise<StoreUnderTest> {
+export async function startStore(
+  where: RedisDatabase | StoreWorld = 'Redis',
+  connected: (url: string) => Redis | Promise<Redis> = where === 'Redis'
+    ? openConnection
+    : (url) => openRedis(url, silentLog),
+): Promise<StoreUnderTest> {
   if (where === 'memory') return startMemoryStore();
   const server = where === 'Redis' ? await openDatabase() : where;
   const redis = new Redis(server.url, { retryStrategy: () => 50 });
   redis.on('error', () => undefined);
   const connections: Redis[] = [redis];
   const connect = async (): Promise<Redis> => {
-    const connection = where === 'Redis' ? await openConnection(server.url) : openRedis(server.url, silentLog);
+    const connection = await connected(server.url);
     connections.push(connection);
     await until(() => connection.status === 'ready', 'a connection to Redis');
     return connection;

@@ -34,5 +34,6 @@ export const dryRuns: Readonly<
   Record<string, { readonly name: string; readonly query: string; readonly answer: string }>
 > = {
   createTransactionIntent: { name: 'intents.dryRun', query: 'dry_run=true', answer: 'IntentDryRun' },
+  createMessageIntent: { name: 'intents.dryRunMessage', query: 'dry_run=true', answer: 'IntentDryRun' },
   signVaultMessage: { name: 'vaults.dryRun', query: 'dry_run=true', answer: 'VaultSignatureDryRun' },
 };

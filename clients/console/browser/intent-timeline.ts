@@ -28,7 +28,7 @@ export function endedBadly({ status }: Pick<Intent, 'status'>): boolean {
 export function stepsOfIntent(intent: Intent, grounds: IntentGrounds | undefined): readonly IntentStep[] {
   const { status, sub_status: subStatus, provider_tx_id: hash, provider_status: providerStatus } = intent;
   const at = (name: string) => intent.status_history.find((one) => one.status === name)?.at ?? '';
-  const signed = intent.provider_details?.signing_session_ids ?? [];
+  const signed = (intent.provider_details ?? intent.message)?.signing_session_ids ?? [];
   const isDenied = status === 'denied';
   const isBlocked = isDenied && subStatus === 'SCREENING_BLOCKED';
   const part = (
@@ -48,8 +48,12 @@ export function stepsOfIntent(intent: Intent, grounds: IntentGrounds | undefined
     part('Policy', isBlocked ? 'none' : isDenied ? 'bad' : 'done', policy(intent, grounds)),
     part('Approvals', approvalState(intent), approvals(intent), { at: at('pending_approval') }),
     stage('Signing', 'signing', signed.length === 0 ? [] : ['by the cluster’s nodes'], signed),
-    stage('Broadcast', 'broadcasting', [hash ?? [], rivals(intent)].flat()),
-    stage('Confirmations', 'confirming', providerStatus === null ? [] : [providerStatus]),
+    ...(intent.message === null
+      ? [
+          stage('Broadcast', 'broadcasting', [hash ?? [], rivals(intent)].flat()),
+          stage('Confirmations', 'confirming', providerStatus === null ? [] : [providerStatus]),
+        ]
+      : []),
     stage('Completed', 'completed', []),
   ];
 }
@@ -131,7 +135,7 @@ export function whyOfIntent(
   const { status, sub_status: subStatus, provider_error: error, approvals: votes } = intent;
   const isWaiting = status === 'pending_approval';
   if (!endedBadly(intent) && !isWaiting && subStatus === null) return '';
-  const thing = `The ${intent.kind} of ${intent.amount} ${intent.asset}`;
+  const thing = intent.message === null ? `The ${intent.kind} of ${intent.amount} ${intent.asset}` : 'The message';
   const outcome = endings.includes(status) ? wordOf(status) : isWaiting ? 'waits' : `is ${status}`;
   const meaning = (subStatuses[subStatus ?? ''] ?? '')
     .replace(/^(Denied|Failed|Approved, but)[:,]?\s*/, '')

@@ -102,9 +102,9 @@ export class Answers {
     if (key !== undefined && isStored({ status, body })) this.#key(asked, status, storedText(body), isReplay);
     if (isReplay || status > 299) return;
     for (const [id, version, resource] of resources(body)) {
-      // Clients also read a version of a policy or list by its number; a decision and a dry run name the versions in force; an
-      // event shows what was.
-      const isNewest = !/version=|dry_run=|\/decisions(?:\?|$)|^\/v1\/events/.test(target);
+      // Clients also read a version of a policy or list by its number; a decision, a dry run and an estimate name the versions in force;
+      // an event shows what was.
+      const isNewest = !/version=|dry_run=|\/estimate$|\/decisions(?:\?|$)|^\/v1\/events/.test(target);
       const floor = before.get(id) ?? 0;
       if (isNewest && version < floor) {
         found(

@@ -11,7 +11,7 @@ import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercis
 import { oneDifference, silentProvider } from './recon-exercises.ts';
 import { envelope } from './refusals.ts';
 import { connection, modules, oneDelivery, oneSession, receipts, rotated, wholeWebhook } from './service-exercises.ts';
-import { stuckTransfer } from './stuck-exercise.ts';
+import { stuckTransfer, undoneTransfer } from './stuck-exercise.ts';
 import type { Tenancy } from './tenancy.ts';
 import { wholeIntent, wholeWallet } from './wallet-exercises.ts';
 
@@ -21,6 +21,7 @@ const exercises: Readonly<Record<string, Run>> = {
   wholeWallet,
   wholeIntent,
   stuckTransfer,
+  undoneTransfer,
   policyVersions,
   evaluations,
   nameLists,

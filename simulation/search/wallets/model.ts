@@ -156,7 +156,7 @@ export class Model {
     const own = this.#opened.has(id) ? 1 : 0;
     const decided = this.#controls.decide([policy, ownPolicy].filter((name) => name != null) as string[], address, {
       amount,
-      isMint: told.kind === 'mint',
+      kind: told.kind,
       initiator,
       wantsHuman: mode === 'human_required',
       intentsLastHour: (this.#made.get(walletId) ?? 0) - own,

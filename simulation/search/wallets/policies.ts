@@ -18,7 +18,7 @@ export interface PolicyTerms {
   readonly denyBelow: string | undefined;
   /** Asks from this risk score on. */
   readonly askScore: number | undefined;
-  /** Asks for messages of vaults. */
+  /** Asks for messages of wallets and vaults: the one rule that names their kind. */
   readonly asksMessages: boolean;
   readonly quorum: number;
   /** Empty: any. */
@@ -33,6 +33,7 @@ export type Listing = 'blocked' | 'review' | 'clear';
 
 /** The inputs of a decision, at its moment. */
 export interface DecisionFacts {
+  readonly kind: string;
   readonly amount: string;
   readonly listing: Listing;
   readonly intentsLastHour: number;
@@ -94,7 +95,7 @@ export function drawTerms(draw: Draw, actors: readonly string[], isWhole: boolea
     timeoutS: draw.pick([60, 120, 3_600, 3_600]),
     isDryRun: draw.chance(0.1),
     askScore: draw.chance(0.35) ? draw.pick([10, 25, ...Object.keys(byLevel).map(Number)]) : undefined,
-    asksMessages: draw.chance(0.3),
+    asksMessages: draw.chance(0.5),
   };
 }
 
@@ -114,7 +115,7 @@ export function policyBody(name: string, terms: PolicyTerms): object {
       ...(askFrom === undefined ? [] : [ask('middle', `tx.amount >= units("${askFrom}")`)]),
       ...(askAfter === undefined ? [] : [ask('known', `history.intents_to_destination >= ${askAfter}`)]),
       ...(askScore === undefined ? [] : [ask('risky', byLevel[askScore] ?? `risk.score >= ${askScore}`)]),
-      ...(asksMessages ? [ask('message', 'tx.kind == "message"')] : []),
+      ...(asksMessages ? [ask('message', 'tx.kind in ["message", "typed_data"]')] : []),
       ask('watched', 'compliance.decision == "review"'),
       { id: 'rest', effect: 'allow', when: 'true' },
     ],
@@ -139,14 +140,17 @@ export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFact
 
 function ofOne(terms: PolicyTerms, facts: DecisionFacts): Expected {
   const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, askScore, quorum, approvers, timeoutS } = terms;
+  const isMessage = ['message', 'typed_data'].includes(facts.kind);
   const units = decimal(facts.amount);
   const isDenied =
+    (isMessage && !terms.asksMessages) ||
     facts.listing === 'blocked' ||
     (denyFrom !== undefined && units >= decimal(denyFrom)) ||
     (denyAfter !== undefined && facts.intentsLastHour >= denyAfter) ||
     (denyBelow !== undefined && facts.available < decimal(denyBelow));
   if (isDenied) return denied;
   const asks =
+    isMessage ||
     facts.listing === 'review' ||
     (askFrom !== undefined && units >= decimal(askFrom)) ||
     (askAfter !== undefined && facts.intentsToDestination >= askAfter) ||

@@ -10,8 +10,8 @@ import type { Listing, RuleAction } from './policies.ts';
 export interface RiskFacts {
   /** Decimal. */
   readonly amount: string;
-  /** A mint takes nothing from the wallet. */
-  readonly isMint: boolean;
+  /** Of the intent or order: a mint takes nothing from the wallet, a message nothing and goes nowhere. */
+  readonly kind: string;
   readonly listing: Listing;
   readonly intentsLastHour: number;
   readonly intentsToDestination: number;
@@ -67,8 +67,9 @@ export class RiskRules {
   }
 }
 
-function builtIn({ amount, isMint, listing, intentsLastHour, intentsToDestination, available }: RiskFacts): number {
-  const takes = (percent: bigint) => !isMint && available > 0n && decimal(amount) * 100n >= available * percent;
+function builtIn({ amount, kind, listing, intentsLastHour, intentsToDestination, available }: RiskFacts): number {
+  if (kind === 'message') return 0;
+  const takes = (percent: bigint) => kind !== 'mint' && available > 0n && decimal(amount) * 100n >= available * percent;
   const tests: Readonly<Record<string, number>> = { '0.00477': 75, '0.004799': 100 };
   return (
     (takes(50n) ? 15 : 0) +

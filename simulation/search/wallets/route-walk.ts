@@ -272,7 +272,9 @@ export class RouteWalk {
     if (route.body === undefined) {
       if (route.query === undefined) return;
       const query = this.#draw.pick(brokenQueries(route.query as JsonSchema));
-      return this.#refused({ ...call, target: `${target}?${query}` }, owner, 400);
+      // What is gone meanwhile has no listing, whose cursor could be judged.
+      const { status } = await this.#call({ ...call, target }, owner);
+      return this.#refused({ ...call, target: `${target}?${query}` }, owner, status === 404 ? 404 : 400);
     }
     const broken = this.#draw.pick(brokenBodies(route.body as JsonSchema, body as Record<string, unknown>));
     const answer = await this.#call({ ...call, body: broken.body }, owner);

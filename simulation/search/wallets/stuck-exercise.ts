@@ -1,4 +1,4 @@
-/** A transfer below its market at rest: it waits, and of it and its replacement exactly one is mined, on the number of both. */
+/** Chains that do not take a transfer at once: one below its market, and one whose block is undone. */
 import { decimal } from '../../service/invariants/documented-ledger.ts';
 import { found } from '../../service/invariants/finding.ts';
 import { done, type Exercise, refused, shows } from './exercise.ts';
@@ -13,6 +13,7 @@ const waitMs = 500;
 const tries = 120;
 const ends = ['completed', 'failed', 'denied'];
 
+/** It waits, and of it and its replacement exactly one is mined, on the number of both. */
 export async function stuckTransfer(exercise: Exercise): Promise<void> {
   const { tenancy, draw } = exercise;
   const own = tenancy.wallets.find(({ provider }) => provider === 'self_hosted');
@@ -47,6 +48,38 @@ export async function stuckTransfer(exercise: Exercise): Promise<void> {
   for (const { symbol, pending } of assets) {
     if (decimal(pending) !== 0n) found('answers-as-modelled', `${wallet.id} has ${pending} ${symbol} pending at rest`);
   }
+}
+
+/** Its confirmations count anew, and it completes; that it was signed and booked once is checked at rest, of every transfer. */
+export async function undoneTransfer(exercise: Exercise): Promise<void> {
+  const { tenancy, draw } = exercise;
+  const own = tenancy.wallets.find(({ provider }) => provider === 'self_hosted');
+  if (own === undefined) return;
+  const owner = { ...exercise, operator: tenancy.owner };
+  const chain = `/v1/sandbox/chains/${own.network}`;
+  const order = { name: tenancy.key('undone'), provider_connection_id: own.connectionId, network: own.network };
+  const wallet = await done(exercise, 'POST', '/v1/wallets', order);
+  tenancy.adopt(wallet);
+  const { confirmations: usual } = await done(owner, 'GET', `${chain}/confirmations`);
+  const confirmations = draw.int(3, 9);
+  await done(owner, 'POST', `${chain}/confirmations`, { confirmations });
+  shows(`${chain}/confirmations`, await done(owner, 'GET', `${chain}/confirmations`), { confirmations });
+  const target = `/v1/wallets/${wallet.id}/transaction-intents`;
+  const pay = { asset: own.assets[0]!.symbol, amount: '0.5', destination: { address: own.address } };
+  const { id } = await done(exercise, 'POST', target, { ...pay, metadata: { key: tenancy.key('undone') } });
+  const mined = await until(exercise, `${target}/${id}`, ({ status }) => status === 'confirming');
+  if (mined !== undefined) {
+    const { operator } = owner;
+    for (let times = draw.int(1, 3); times > 0; times -= 1) {
+      const { status, body } = await operator.call('POST', `${chain}/reorg`, { depth: draw.int(1, confirmations) });
+      // An earlier transfer may be final by fewer blocks.
+      if (status !== 200 && body.error.details?.[0].issue !== 'beyond_finality')
+        found('answers-as-modelled', `${chain}/reorg answers ${status} ${JSON.stringify(body)}`);
+    }
+    const ended = await until(exercise, `${target}/${id}`, ({ status }) => ends.includes(status));
+    if (ended?.status !== 'completed') found('answers-as-modelled', `${id} was mined, and is ${ended?.status}`);
+  }
+  await done(owner, 'POST', `${chain}/confirmations`, { confirmations: usual });
 }
 
 /** undefined: not within the time. */

@@ -140,7 +140,7 @@ export class VaultClient {
   /** Of the risk rules that the decision names: each holds for a message. */
   #ruleActions(matched: readonly string[]): readonly (RuleAction | undefined)[] {
     const names = matched.flatMap((rule) => (rule.startsWith('risk:') ? rule.slice('risk:'.length) : []));
-    const facts = { amount: '0', isMint: false, listing: 'clear', intentsLastHour: 0 } as const;
+    const facts = { amount: '0', kind: 'message', listing: 'clear', intentsLastHour: 0 } as const;
     return names.map((name) => {
       const rule = this.#tenancy.riskRules.get(name);
       const holds = rule?.holds({ ...facts, intentsToDestination: 0, available: 0n }) === true;

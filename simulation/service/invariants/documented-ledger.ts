@@ -61,7 +61,7 @@ interface Intent {
 }
 
 const scale = 18;
-/** "While the intent is open, amount and largest fee are set aside." A mint takes its fee alone from the wallet. */
+/** "While the intent is open, amount and largest fee are set aside." A mint takes its fee alone from the wallet, a message nothing. */
 const open = new Set(['pending_approval', 'approved', 'signing', 'broadcasting', 'confirming']);
 const final = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 /** The table of states of the page. */
@@ -70,10 +70,11 @@ const next: Readonly<Record<string, readonly string[]>> = {
   screening: ['pending_approval', 'approved', 'denied', 'failed'],
   pending_approval: ['approved', 'rejected', 'expired', 'cancelled'],
   approved: ['signing', 'cancelled', 'expired', 'failed'],
-  signing: ['broadcasting', 'failed'],
+  signing: ['broadcasting', 'completed', 'failed'],
   broadcasting: ['confirming', 'failed'],
   confirming: ['completed', 'failed'],
 };
+const messages: readonly string[] = ['message', 'typed_data'];
 const walletStatus: Readonly<Record<string, string>> = {
   'wallet.frozen': 'frozen',
   'wallet.unfrozen': 'active',
@@ -222,15 +223,23 @@ export class DocumentedLedger {
       this.#expect(told.status === intent.status, event, `changes ${intent.status} to ${told.status}`);
       return;
     }
-    const follows = intent.status === '' ? happened === 'created' : next[intent.status]?.includes(happened) === true;
+    const isSent = !messages.includes(told.kind ?? '');
+    const follows =
+      intent.status === ''
+        ? happened === 'created'
+        : next[intent.status]?.includes(happened) === true &&
+          (intent.status !== 'signing' || happened !== (isSent ? 'completed' : 'broadcasting'));
     this.#expect(follows && told.status === happened, event, `follows ${intent.status}, shows ${told.status}`);
     intent.status = happened;
     this.#move(event, account, intent, told);
   }
 
   #move(event: ToldEvent, account: Account, intent: Intent, told: IntentTold): void {
-    const isMint = told.kind === 'mint';
-    const [amount, reserved] = [isMint ? 0n : decimal(told.amount), decimal(told.fee.reserved)];
+    // A message moves nothing, and is sent nowhere.
+    const [amount, reserved] = [
+      ['mint', ...messages].includes(told.kind ?? '') ? 0n : decimal(told.amount),
+      decimal(told.fee.reserved),
+    ];
     if (event.type === 'transaction_intent.screening') {
       const mustDeny = this.#rule(told.wallet_id, told, account.available.get(told.asset) ?? 0n);
       if (mustDeny !== undefined) this.#verdicts.set(event.resource.id, mustDeny);

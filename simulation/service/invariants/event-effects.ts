@@ -186,7 +186,8 @@ const partly: Readonly<Record<string, readonly Partly[]>> = {
     { statuses: ['approved'], unknown: ['provider_tx_id', 'provider_details'] },
     { statuses: ['pending_approval', 'denied', 'failed'], known: ['sub_status'] },
     { statuses: ['created', 'screening', 'completed', 'cancelled', 'expired'], unknown: ['sub_status'] },
-    { statuses: ['broadcasting', 'confirming', 'completed'], known: ['provider_tx_id', 'provider_status'] },
+    { statuses: ['broadcasting', 'confirming', 'completed'], known: ['provider_status'] },
+    { statuses: ['broadcasting', 'confirming'], known: ['provider_tx_id'], unknown: ['message'] },
     { statuses: ['completed'], unknown: ['provider_error'] },
     { statuses: ['failed'], known: ['provider_error'] },
   ],
@@ -214,9 +215,18 @@ function checkKnown(about: string, type: string, shown: Shown): void {
     for (const field of due) if (shown[field] === null) wrong(field);
     for (const field of unknown) if ((shown[field] ?? null) !== null) wrong(field);
   }
-  if (type === 'transaction_intent') checkFee(about, shown);
+  if (type === 'transaction_intent') {
+    checkFee(about, shown);
+    if (!isMadeWhenDone(shown)) wrong(shown.message === null ? 'provider_tx_id' : 'message');
+  }
   if (type === 'policy' && shown.mode === 'enforce' && shown.enforced_version !== shown.version)
     found('events-complete', `${about} enforces ${shown.enforced_version}, not its version ${shown.version}`);
+}
+
+/** A completed transfer names its transaction; a message has its signature when it is completed, and not before. */
+function isMadeWhenDone({ status, message, provider_tx_id: txId }: Shown): boolean {
+  const isDone = status === 'completed';
+  return message === null ? !isDone || txId !== null : txId === null && (message.signature !== null) === isDone;
 }
 
 /** A fee is paid at the end, by what the chain has taken. */

@@ -28,6 +28,7 @@ export interface BookedWallet extends ToldWallet {
 
 export interface MovedIntent extends BookedIntent {
   readonly kind: string;
+  readonly message: object | null;
   readonly destination: { readonly address: string };
   readonly gap_transaction: { readonly provider_tx_id: string } | null;
   readonly status_history: readonly { readonly status: string }[];
@@ -162,7 +163,9 @@ function checkMovements(
       found('providers-agree', `${about} to ${counterparty}, and ${intent.id} names ${intent.destination.address}`);
     }
   }
-  const unpaid = intents.find((intent) => intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''));
+  const unpaid = intents.find(
+    (intent) => intent.message === null && intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''),
+  );
   if (unpaid !== undefined) found('providers-agree', `${unpaid.id} is completed, and ${provider} knows nothing of it`);
 }
 

@@ -22,6 +22,7 @@ function intent(passed: readonly Status[], more: Partial<Intent> = {}): Intent {
     },
     ...{ initiator: 'tok_1', approvals: [], approvals_required: 0, risk_score: 5, provider_tx_id: null },
     ...{ provider_status: null, provider_error: null, provider_details: null, cancellation: null, wallet_id: 'wal_1' },
+    ...{ message: null, replaces: null, replaced_by: null },
     policy: { name: 'default', id: 'pol_1', version: 2 },
     status_history: passed.map((status, index) => ({ status, sub_status: null, at: `2026-01-01T00:00:0${index}Z` })),
     ...more,
@@ -60,6 +61,18 @@ describe('the steps of an intent', () => {
     const denied = ['created', 'screening', 'denied'] as const;
     expect(statesOf(intent(denied, { sub_status: 'POLICY_DENIED' }))).toContain('Scre done, Risk done, Poli bad');
     expect(statesOf(intent(denied, { sub_status: 'SCREENING_BLOCKED' }))).toContain('Scre bad, Risk done, Poli none');
+  });
+
+  test('have no broadcast where a message is signed', () => {
+    const message = { text: 'x', typed_data: null, hash: '0x', signature: '0x', signing_session_ids: ['sig_1'] };
+    const steps = stepsOfIntent(
+      intent(['created', 'screening', 'approved', 'signing', 'completed'], { message }),
+      grounds,
+    );
+    expect(steps.slice(-2)).toMatchObject([
+      { name: 'Signing', state: 'done', sessions: ['sig_1'] },
+      { name: 'Completed', state: 'done' },
+    ]);
   });
 
   test('say what decided, with the trace of the policy, and name the sessions that signed', () => {

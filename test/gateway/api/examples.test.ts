@@ -219,7 +219,10 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   cancelTransactionIntent: waitingIntent,
   estimateTransactionIntent: () => inPath(wallet()),
   replaceTransactionIntent: stuckIntent,
+  createMessageIntent: () => inPath(issuerWallet()),
   moveSandboxFeeMarket: async () => ({ path: { network: 'eip155:11155111' } }),
+  setSandboxConfirmations: async () => ({ path: { network: 'eip155:11155111' } }),
+  reorganizeSandboxChain: async () => ({ path: { network: 'eip155:11155111' } }),
   createVaultKey: () => inPath(vault().then(({ id }) => String(id))),
   archiveVault: () => inPath(vault().then(({ id }) => String(id))),
   signVaultMessage: async () => {

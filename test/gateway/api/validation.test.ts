@@ -5,7 +5,16 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../gateway/api/explain.ts';
 import { Metadata } from '../../../gateway/api/metadata.ts';
-import { Closed, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import {
+  Closed,
+  Id,
+  Lines,
+  Name,
+  Nullable,
+  OneOf,
+  Timestamp,
+  WholeNumberText,
+} from '../../../gateway/api/schema-kit.ts';
 import type { JsonSchema } from '../../../gateway/api/schema-text.ts';
 import { compileSchema, issuesMax, scanJson } from '../../../gateway/api/validate.ts';
 import { hostile, spoiled, valid } from './support/arbitraries.ts';
@@ -100,6 +109,12 @@ describe('every keyword', () => {
     const other = Closed({ a: Nullable(Type.Boolean()), b: Type.Array(Type.String(), { minItems: 1, maxItems: 2 }) });
     const messages = compileSchema(other)({ a: secret, b: secret })?.map(({ message }) => message);
     expect(messages).toEqual(['takes true or false or null', 'takes a list of 1 to 2 items']);
+    const told = Closed({
+      rate: Type.String({ pattern: '^[0-9]+$', description: 'satoshi' }),
+      limit: WholeNumberText('^[0-9]+$', 1, 9, '1 to 9'),
+    });
+    const ofNumbers = compileSchema(told)({ rate: 5, limit: '' })?.map(({ message }) => message);
+    expect(ofNumbers).toEqual(['takes a string: satoshi', 'takes a whole number from 1 to 9']);
   });
 
   it('cuts the names of fields short', () => {

@@ -340,7 +340,7 @@ describe('the whole cluster', () => {
   test('a clock does not go back, nor beyond all measure', async () => {
     const { refusal } = controlled();
     for (const byMs of [-1, Number.NaN, 1e15]) {
-      expect(await refusal('clock.advance', { byMs })).toMatchObject({ code: 'invalid', field: 'by_ms' });
+      expect(await refusal('clock.advance', { byMs })).toMatchObject({ code: 'invalid', field: 'advance_ms' });
     }
   });
 

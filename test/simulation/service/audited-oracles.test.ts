@@ -93,7 +93,7 @@ describe('a connection', () => {
 });
 
 describe('a risk score', () => {
-  const facts = { isMint: false, listing: 'clear', intentsLastHour: 0, available: decimal('10') } as const;
+  const facts = { kind: 'transfer', listing: 'clear', intentsLastHour: 0, available: decimal('10') } as const;
 
   test('is the sum of the documented factors and of the rules that are enforced', () => {
     const terms = new Map([['busy', { when: 'true', holds: () => true }]]);

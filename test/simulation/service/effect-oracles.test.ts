@@ -50,7 +50,13 @@ describe('an event with another effect than its type has', () => {
 
   test('rewrites the history, or votes', () => {
     const [created, screening] = [{ status: 'created' }, { status: 'screening' }];
-    const first = { status: 'created', status_history: [created], approvals: [{ by: 'a' }], fee: { paid: null } };
+    const first = {
+      status: 'created',
+      status_history: [created],
+      approvals: [{ by: 'a' }],
+      fee: { paid: null },
+      message: null,
+    };
     const run = (after: object) => () =>
       checkEffects(
         log(
@@ -63,6 +69,28 @@ describe('an event with another effect than its type has', () => {
     expect(run({ status_history: [created] })).toThrow('makes the history');
     expect(run({ status_history: [screening] })).toThrow('makes the history');
     expect(run({ status_history: [created, screening], approvals: [] })).toThrow('approvals');
+  });
+
+  test('completes a transfer without a transaction, or a message without a signature', () => {
+    const ended = (shown: object, status = 'completed') =>
+      checkEffects(
+        log('transaction_intent', [
+          `transaction_intent.${status}`,
+          {
+            status,
+            status_history: [{ status }],
+            approvals: [],
+            fee: { paid: '0' },
+            provider_tx_id: null,
+            message: null,
+            ...shown,
+          },
+        ]),
+      );
+    expect(() => ended({})).toThrow('provider_tx_id');
+    expect(() => ended({ message: { signature: null } })).toThrow('message');
+    expect(() => ended({ message: { signature: '0x1' }, provider_tx_id: '0x2' })).toThrow('message');
+    expect(() => ended({ message: { signature: '0x1' } }, 'signing')).toThrow('message');
   });
 });
 

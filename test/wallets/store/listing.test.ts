@@ -4,6 +4,7 @@ import { create, update } from '../../../wallets/store/changes.ts';
 import type { ListQuery } from '../../../wallets/store/contract.ts';
 import type { RedisTenantStore } from '../../../wallets/store/redis-tenant-store.ts';
 import { startRedis } from '../../support/redis.ts';
+import { openConnection } from '../../support/redis-connection.ts';
 import {
   done,
   newTenant,
@@ -22,7 +23,7 @@ let store: RedisTenantStore;
 
 beforeAll(async () => {
   // It counts the commands of the whole server.
-  under = await startStore(await startRedis());
+  under = await startStore(await startRedis(), openConnection);
   store = await under.open();
 });
 afterAll(() => under.stop());

@@ -3,7 +3,7 @@
  *
  * | `state` | What the provider must show |
  * |---|---|
- * | `none` | nothing, or a movement that failed: the transfer never reached it |
+ * | `none` | nothing, or a movement that failed: the transfer never reached it, or is a message |
  * | `open` | anything: it may have the transfer already |
  * | `pending` | the movement, in any state |
  * | `completed` | the movement, completed |
@@ -12,6 +12,7 @@
 import { type IntentRecord, isFinal, isSubmitted } from '../../custody/intents/public.ts';
 import type { DepositRecord } from '../../custody/wallets/public.ts';
 import { networkOf } from '../../networks/networks.ts';
+import { isMessage } from '../../providers/port/kinds.ts';
 import type { NewBalance } from '../../providers/port/port.ts';
 import { exchangeKey, type MovementDirection, type ProviderStatements } from '../../providers/port/statement.ts';
 import type { ExchangeRecord } from '../treasury/public.ts';
@@ -57,7 +58,8 @@ export function fillerMovement(intent: IntentRecord): OwnMovement {
   return { ...movement, key: intent.filler?.id ?? null, asset: movement.fee.asset, units: 0n, state: 'completed' };
 }
 
-function stateOf({ provider, status, submission, providerTxId }: IntentRecord): OwnState {
+function stateOf({ kind, provider, status, submission, providerTxId }: IntentRecord): OwnState {
+  if (isMessage(kind)) return 'none';
   if (status === 'completed' || status === 'failed') return status;
   if (!isSubmitted(status)) return 'none';
   // A chain shows no transaction that waits for its turn, or for a lower market.

@@ -3,6 +3,7 @@
  * made for, its wallet and its token decide once more.
  */
 import { ConflictLocks } from '../../../gateway/api/conflict-queue.ts';
+import { isMessage } from '../../providers/port/kinds.ts';
 import { merge } from '../../store/changes.ts';
 import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/token-assets.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
@@ -68,7 +69,7 @@ export class ClaimStep {
     if (leave?.kind === 'refused') return this.#refused(task, leave);
     const counter = adapterOf(this.#context.deps, record.provider).sequenceCounter(wallet);
     // A replacement has the number of the transfer that it is to replace.
-    const isNumbered = counter !== undefined && record.replaces === undefined;
+    const isNumbered = counter !== undefined && record.replaces === undefined && !isMessage(record.kind);
     const known = record.replaces && (await store.numberOf(tenant, numberedId(record)));
     const dueAtMs = nowMs + this.#context.times.leaseMs;
     const move = beginSigning(record, nowMs);

@@ -15,6 +15,7 @@ import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from 
 import type { DryRunDecision } from './facts.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, type IntentVerdict, lastOf, openIntent } from './machine.ts';
+import { evaluateMessage, type MessageRequest } from './messages.ts';
 import { externalIdIndex, type IntentRecord, intentType } from './record.ts';
 import { feeTermsView, intentView, unitsText } from './view.ts';
 
@@ -23,13 +24,13 @@ export async function createIntent(
   driver: IntentQueue,
   context: RequestContext,
   walletId: string,
-  request: TransferRequest,
+  request: TransferRequest | MessageRequest,
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
   const { wallet } = found;
   const { origin, external_id: externalId } = request;
   const guards = await unusedExternalId(context, externalId);
-  const evaluation = await evaluateTransfer(deps, context, found, request);
+  const evaluation = await evaluateRequest(deps, context, found, request);
   const draft = {
     ...draftOf(deps, context, found, evaluation),
     ...(origin !== undefined && { origin }),
@@ -98,11 +99,22 @@ export async function showDecisions(
   deps: IntentDependencies,
   context: RequestContext,
   walletId: string,
-  request: TransferRequest,
+  request: TransferRequest | MessageRequest,
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
   await unusedExternalId(context, request.external_id);
-  return decisionsAnswer(await evaluateTransfer(deps, context, found, request));
+  return decisionsAnswer(await evaluateRequest(deps, context, found, request));
+}
+
+function evaluateRequest(
+  deps: IntentDependencies,
+  context: RequestContext,
+  found: FoundWallet,
+  request: TransferRequest | MessageRequest,
+): Promise<TransferEvaluation> {
+  return 'asset' in request
+    ? evaluateTransfer(deps, context, found, request)
+    : evaluateMessage(deps, context, found, request);
 }
 
 export function decisionsAnswer(evaluation: TransferEvaluation): Answer {
@@ -168,6 +180,7 @@ export function draftOf(
     id: facts.id,
     kind: operation.kind,
     ...(operation.token !== undefined && { token: operation.token }),
+    ...(operation.message !== undefined && { message: operation.message }),
     walletId: wallet.id,
     connectionId: wallet.connectionId,
     provider: wallet.provider,

@@ -12,10 +12,13 @@ import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/addresses.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';
+import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import { isMessage } from '../../providers/port/kinds.ts';
 import {
   type FeeChoice,
   type IntentKind,
+  messagesCapability,
   type NewBalance,
   type Quote,
   type ReplacedTransfer,
@@ -52,8 +55,9 @@ export interface IntentOperation {
   readonly kind: IntentKind;
   readonly asset: Asset;
   readonly units: bigint;
-  /** Canonical. Of a deployment: the wallet's own; of a burn: the zero address. */
+  /** Canonical. Of a deployment or a message: the wallet's own; of a burn: the zero address. */
   readonly toAddress: string;
+  readonly message?: EvmMessage;
   readonly token?: TokenTerms | undefined;
   readonly policy?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
@@ -111,11 +115,17 @@ export async function evaluateOperation(
   { wallet, balances }: FoundWallet,
   operation: IntentOperation,
 ): Promise<TransferEvaluation> {
-  const { id, kind, asset, units, toAddress, token, fees, replaces } = operation;
+  const { id, kind, asset, units, toAddress, message, token, fees, replaces } = operation;
   if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   const adapter = adapterOf(deps, wallet.provider);
   if (token !== undefined && !adapter.info.capabilities.includes(tokensCapability)) {
     throw noTokens(adapter.info.displayName);
+  }
+  if (message !== undefined && !adapter.info.capabilities.includes(messagesCapability)) {
+    throw notSupported(
+      'wallet.provider',
+      `${adapter.info.displayName} signs no messages: only wallets of our cluster do`,
+    );
   }
   const [chosen] = Object.keys(fees ?? {});
   if (chosen !== undefined && adapter.info.hosting !== 'self_hosted') {
@@ -151,6 +161,7 @@ export async function evaluateOperation(
     units,
     decimals: asset.decimals,
     token,
+    message,
     ...(replaces !== undefined && { replaces: { id: replaces.id, root: replaces.root } }),
     fromAddress: addressOn(wallet),
     toAddress,
@@ -263,6 +274,7 @@ async function usableConnection(context: RequestContext, id: string): Promise<Co
 }
 
 function beyondOf({ kind, asset, units, held }: IntentOperation, { fee }: Quote): NewBalance[] {
+  if (isMessage(kind)) return [];
   const needs = new Map([[asset.symbol, kind === 'mint' ? 0n : units]]);
   needs.set(fee.asset, (needs.get(fee.asset) ?? 0n) + fee.units);
   return [...needs]
@@ -270,7 +282,7 @@ function beyondOf({ kind, asset, units, held }: IntentOperation, { fee }: Quote)
     .filter((beyond) => beyond.units > 0n);
 }
 
-function addressOn({ id, network, addresses }: WalletRecord): string {
+export function addressOn({ id, network, addresses }: WalletRecord): string {
   const found = addresses.find((entry) => entry.network === network);
   if (found === undefined) throw new Error(`wallet ${id} has no address on its network`);
   return found.address;

@@ -5,6 +5,7 @@
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
+import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
 import type { DecidedTransaction } from '../../providers/port/port.ts';
@@ -18,8 +19,8 @@ export interface TransactionFacts {
   readonly connectionId?: string;
   readonly provider: ProviderKind;
   readonly network: NetworkId;
-  /** `message`: a vault is asked to sign it; it has no asset, amount or destination. */
-  readonly kind: IntentKind | 'message';
+  /** Of a `message` without `message`, a vault is asked to sign it: it has no asset, amount or destination. */
+  readonly kind: IntentKind;
   readonly asset: string;
   /** Decimal. */
   readonly amount: string;
@@ -28,6 +29,8 @@ export interface TransactionFacts {
   readonly decimals: number;
   /** The tenant's own token that it is about. */
   readonly token?: TokenTerms | undefined;
+  /** What a wallet is to sign instead of a transaction. */
+  readonly message?: EvmMessage | undefined;
   /** The transaction that it is to replace. */
   readonly replaces?: DecidedTransaction['replaces'];
   readonly fromAddress: string;

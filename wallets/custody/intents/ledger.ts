@@ -1,8 +1,9 @@
 /**
  * The effect of an intent on its wallet's balances. While it is open, its amount and the largest fee are reserved; at its end
  * they are debited or released. A mint takes only its fee from the wallet. The entries follow only from the status before and
- * after, so that no transition can omit them: over the life of an intent, reservations sum up to zero.
+ * after, so that no transition can omit them: over the life of an intent, reservations sum up to zero. A message moves nothing.
  */
+import { isMessage } from '../../providers/port/kinds.ts';
 import type { LedgerEntry } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 import { type IntentStatus, isSubmitted } from './states.ts';
@@ -35,6 +36,7 @@ function holds(status: IntentStatus): boolean {
 
 /** The amount and the fee may be of one asset or of two. Of a replacement: what the replaced one has not set aside for both. */
 function reserveOf({ kind, asset, units, feeReserve, replaces }: IntentRecord): Delta[] {
+  if (isMessage(kind)) return [];
   if (replaces !== undefined) return replaces.beyond.map(({ asset, units }) => heldOf(asset, BigInt(units)));
   return [
     ...(kind === 'mint' ? [] : [heldOf(asset, BigInt(units))]),
@@ -45,6 +47,7 @@ function reserveOf({ kind, asset, units, feeReserve, replaces }: IntentRecord): 
 /** What left the wallet, now that the intent is over. */
 function spentBy(intent: IntentRecord): Delta[] {
   const { id, kind, status, asset, units, feePaid, feeReserve, providerTxId, filler, destination } = intent;
+  if (isMessage(kind)) return [];
   const fee = BigInt(feePaid?.units ?? '0');
   const feeAsset = feePaid?.asset ?? feeReserve.asset;
   if (fee < 0n || fee > BigInt(feeReserve.units) || (fee > 0n && feeAsset !== feeReserve.asset)) {

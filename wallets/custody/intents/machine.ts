@@ -3,6 +3,7 @@
  * every status that it passes, in order. A move is written in one change, so all its statuses have one version, one above the
  * last. The table in states.ts must allow each step, else the function throws: callers check before, so that is a bug.
  */
+import { isMessage } from '../../providers/port/kinds.ts';
 import type { FillerTransaction, TransferProgress } from '../../providers/port/port.ts';
 import type { IntentRecord, Vote } from './record.ts';
 import { type IntentStatus, isFinal, isSubmitted, mayFollow } from './states.ts';
@@ -69,6 +70,7 @@ export interface Fee {
 export const approvedLifetimeMs = 24 * 3_600_000;
 
 const onTheWay = ['signing', 'broadcasting', 'confirming', 'completed'] as const;
+const ofMessage = ['signing', 'completed'] as const;
 
 export function lastOf(move: Move): IntentRecord {
   return move.passed[move.passed.length - 1]!;
@@ -161,8 +163,9 @@ export function advanceIntent(
   nowMs: number,
 ): Move | undefined {
   checkAtProvider(record);
-  const from = onTheWay.indexOf(record.status as (typeof onTheWay)[number]);
-  const to = onTheWay.indexOf(progress.stage);
+  const stages: readonly IntentStatus[] = isMessage(record.kind) ? ofMessage : onTheWay;
+  const from = stages.indexOf(record.status);
+  const to = stages.indexOf(progress.stage);
   const completed = progress.stage === 'completed';
   const subStatus = completed ? null : progress.subStatus;
   const updated = next(
@@ -180,7 +183,7 @@ export function advanceIntent(
   if (to <= from) return saysNothingNew(record, updated) ? undefined : { before: record, passed: [updated] };
   const passed: IntentRecord[] = [];
   let current = updated;
-  for (const status of onTheWay.slice(from + 1, to + 1)) {
+  for (const status of stages.slice(from + 1, to + 1)) {
     current = enter(current, status, status === progress.stage ? subStatus : null, nowMs);
     passed.push(current);
   }

@@ -52,7 +52,7 @@ export class ProviderStep {
     const move = advanceIntent(record, progress, nowMs);
     if (progress.stage === 'completed') {
       // Before the intent ends, since no later step would: a credit may be repeated.
-      await creditReceiver(this.#context.deps, task, progress.providerTxId);
+      if (progress.providerTxId !== null) await creditReceiver(this.#context.deps, task, progress.providerTxId);
       return this.#context.settle(task, move!);
     }
     // A provider that has nothing new, and wants to be asked in the past, would be asked without a pause.

@@ -2,8 +2,9 @@
 
 import { type MetadataValue, metadataIndices } from '../../../gateway/api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
+import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
+import { type IntentKind, isMessage, type ProviderKind } from '../../providers/port/kinds.ts';
 import type { FeeTerms, FillerTransaction, ReplacedTransfer } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import { openIntentsOfConnectionIndex } from '../connections/public.ts';
@@ -46,6 +47,8 @@ export interface IntentRecord extends Versioned {
   /** The tenant's own token that it deploys or moves; absent for assets of the registry. */
   readonly token?: TokenTerms;
   readonly origin?: IntentOrigin;
+  /** What it signs instead of a transaction. */
+  readonly message?: EvmMessage;
   /** The caller's own id of it, unique in its tenant for good; absent: none. */
   readonly externalId?: string;
   readonly walletId: string;
@@ -111,6 +114,7 @@ export const intentType: RecordType<IntentRecord> = {
   status: ({ status }) => status,
   isPacked: ({ status }) => isFinal(status),
   indices: ({
+    kind,
     walletId,
     connectionId,
     status,
@@ -133,7 +137,7 @@ export const intentType: RecordType<IntentRecord> = {
     ...(externalId === undefined ? [] : [externalIdIndex(externalId)]),
     ...metadataIndices('intents:metadata', metadata),
     ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
-    ...(isSubmitted(status) && gap === undefined ? [inFlightIndex(walletId)] : []),
+    ...(isSubmitted(status) && gap === undefined && !isMessage(kind) ? [inFlightIndex(walletId)] : []),
     // A chain knows no ids of ours: its transactions are found by their own.
     ...(provider !== 'self_hosted'
       ? []

@@ -29,6 +29,7 @@ import {
   IntentList,
   IntentParams,
   ListQuery,
+  MessageBody,
   ReplaceBody,
   TenantListQuery,
   WalletParams,
@@ -86,6 +87,34 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       states: walletStates.transfer,
       idempotent: false,
       handle: (context, { params, body }) => showDecisions(deps, context, params.id, requestOf(body)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/messages',
+      operationId: 'createMessageIntent',
+      clientName: 'intents.signMessage',
+      example: { message: 'example.com wants you to sign in.\n\nNonce: 32891756' },
+      tag,
+      summary: 'Asks for the signature of a message or of typed data: an intent that moves nothing',
+      description:
+        'For `self_hosted` EVM wallets. Only a rule that names the kind allows it: every policy that decides needs one, `default` too. The service computes the hash, and takes no digest.',
+      scope: 'intents:write',
+      loadClass: 'transfers',
+      params: WalletParams,
+      query: CreateQuery,
+      body: MessageBody,
+      responses: {
+        200: { schema: DryRun, description: 'dry run: the decisions; nothing was created' },
+        201: { schema: Intent, description: 'the intent: its signature comes in `message`' },
+      },
+      errors: [404, 409, 422],
+      states: walletStates.transfer,
+      idempotencyField: 'idempotency_key',
+      isReadOnly: ({ query }) => query.dry_run === 'true',
+      handle: (context, { params, query, body }) =>
+        query.dry_run === 'true'
+          ? showDecisions(deps, context, params.id, body)
+          : createIntent(deps, driver, context, params.id, body),
     }),
     route({
       method: 'GET',

@@ -19,6 +19,7 @@ import {
 } from '../../../gateway/api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
+import { type TypedData, typedDataLimits } from '../../networks/typed-data.ts';
 import { feeLevels, intentKinds, providerKinds } from '../../providers/port/kinds.ts';
 import { intentStatuses } from './states.ts';
 
@@ -29,6 +30,33 @@ const AssetSymbol = Type.String({
   examples: assets.map(({ symbol }) => symbol),
 });
 const OwnId = ExternalId('your own id of the intent, unique in your tenant for good', 'payout-2026-0117');
+const IdempotencyKey = Type.String({
+  pattern: '^[\\x21-\\x7e]{1,255}$',
+  description: 'instead of the header Idempotency-Key: 1 to 255 visible ASCII characters',
+});
+/** An intent's events show all of it. */
+const messageBytesMax = 16 * 1024;
+const TypeName = Type.String({ maxLength: typedDataLimits.nameChars });
+const TypedDataJson = (description: string) =>
+  Closed(
+    {
+      types: Type.Unsafe<TypedData['types']>({
+        type: 'object',
+        maxProperties: typedDataLimits.types + 1,
+        additionalProperties: Type.Array(Closed({ name: TypeName, type: TypeName }), {
+          maxItems: typedDataLimits.typeFields,
+        }),
+      }),
+      primaryType: TypeName,
+      domain: Type.Unsafe<TypedData['domain']>({ type: 'object', maxProperties: 5, additionalProperties: true }),
+      message: Type.Unsafe<TypedData['message']>({
+        type: 'object',
+        maxProperties: typedDataLimits.typeFields,
+        additionalProperties: true,
+      }),
+    },
+    { description },
+  );
 /** A fee is at most 10^13 wei a unit of gas: shorter than 17 digits. */
 const Whole = (description: string) => Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$', description });
 const feeChoice = {
@@ -38,9 +66,9 @@ const feeChoice = {
         'for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default',
     }),
   ),
-  max_fee_per_gas: Type.Optional(Whole('EVM, instead of `fee_level`: wei, as a whole number')),
-  max_priority_fee_per_gas: Type.Optional(Whole('EVM, with `max_fee_per_gas`: wei of it for the tip')),
-  sats_per_vbyte: Type.Optional(Whole('Bitcoin, instead of `fee_level`: satoshi a virtual byte, as a whole number')),
+  max_fee_per_gas: Type.Optional(Whole('wei, as a whole number; EVM, instead of `fee_level`')),
+  max_priority_fee_per_gas: Type.Optional(Whole('wei of `max_fee_per_gas` for the tip, as a whole number')),
+  sats_per_vbyte: Type.Optional(Whole('satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level`')),
 } as const;
 const FeeTermsShown = Nullable(
   Closed(
@@ -86,7 +114,7 @@ export const Intent = Closed(
     id: Id('txi'),
     kind: OneOf(intentKinds, {
       description:
-        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none',
+        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing',
     }),
     status: Status,
     policy_receipt: Nullable(
@@ -165,6 +193,20 @@ export const Intent = Closed(
         ),
       }),
     ),
+    message: Nullable(
+      Closed(
+        {
+          text: Nullable(Type.String({ description: 'EIP-191; null of typed data' })),
+          typed_data: Nullable(TypedDataJson('EIP-712, with every value in one spelling; null of a text')),
+          hash: Type.String({ description: 'what the wallet signs' }),
+          signature: Nullable(
+            Type.String({ description: '65 bytes as wallets give them, in hex; null until it is signed' }),
+          ),
+          signing_session_ids: Type.Array(Type.String()),
+        },
+        { description: 'what is signed instead of a transaction' },
+      ),
+    ),
     gap_transaction: Nullable(
       Closed(
         { provider_tx_id: Type.String({ description: 'its hash' }), ...signedTransaction },
@@ -204,16 +246,31 @@ export const CreateBody = Closed(
     }),
     policy: Type.Optional(Name),
     ...feeChoice,
-    idempotency_key: Type.Optional(
-      Type.String({
-        pattern: '^[\\x21-\\x7e]{1,255}$',
-        description: 'instead of the header Idempotency-Key: 1 to 255 visible ASCII characters',
-      }),
-    ),
+    idempotency_key: Type.Optional(IdempotencyKey),
     external_id: Type.Optional(OwnId),
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateTransactionIntent' },
+);
+
+export const MessageBody = Closed(
+  {
+    message: Type.Optional(Lines(messageBytesMax, 'a text (EIP-191)')),
+    typed_data: Type.Optional(
+      Type.Refine(
+        TypedDataJson(
+          `instead of \`message\`: typed data (EIP-712) as \`eth_signTypedData_v4\` takes it, up to ${messageBytesMax} bytes`,
+        ),
+        (value) => Buffer.byteLength(JSON.stringify(value)) <= messageBytesMax,
+        () => 'too_large',
+      ),
+    ),
+    policy: Type.Optional(Name),
+    idempotency_key: Type.Optional(IdempotencyKey),
+    external_id: Type.Optional(OwnId),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateMessageIntent' },
 );
 
 export const ReplaceBody = Closed(

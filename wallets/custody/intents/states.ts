@@ -25,7 +25,8 @@ export const intentTransitions: Readonly<Record<IntentStatus, readonly IntentSta
   screening: ['pending_approval', 'approved', 'denied', 'failed'],
   pending_approval: ['approved', 'rejected', 'expired', 'cancelled', 'failed'],
   approved: ['signing', 'cancelled', 'expired', 'failed'],
-  signing: ['broadcasting', 'failed'],
+  // A message is sent nowhere.
+  signing: ['broadcasting', 'completed', 'failed'],
   broadcasting: ['confirming', 'failed'],
   confirming: ['completed', 'failed'],
   completed: [],

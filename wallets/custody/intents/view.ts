@@ -3,8 +3,9 @@
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
+import type { TypedData } from '../../networks/typed-data.ts';
 import type { EvmReceipt } from '../../providers/chains/public.ts';
-import type { FeeTerms } from '../../providers/port/port.ts';
+import { type FeeTerms, readSignedMessage } from '../../providers/port/port.ts';
 import { shownRecord } from '../../store/contract.ts';
 import type { IntentRecord } from './record.ts';
 
@@ -63,6 +64,13 @@ export interface IntentView {
       readonly contract_address: string | null;
       readonly logs: readonly { readonly address: string; readonly topics: readonly string[]; readonly data: string }[];
     } | null;
+  } | null;
+  readonly message: {
+    readonly text: string | null;
+    readonly typed_data: TypedData | null;
+    readonly hash: string;
+    readonly signature: string | null;
+    readonly signing_session_ids: readonly string[];
   } | null;
   readonly gap_transaction: {
     readonly provider_tx_id: string;
@@ -126,6 +134,7 @@ function intentViewOf(intent: IntentRecord): IntentView {
     provider_status: intent.providerStatus,
     provider_error: intent.providerError,
     provider_details: detailsOf(intent.submission),
+    message: messageOf(intent),
     gap_transaction: gapTransactionOf(intent.filler),
     cancellation:
       cancellation === undefined
@@ -183,6 +192,13 @@ export function receiptOf(submission: unknown): ReceiptView {
   if (receipt === undefined) return null;
   const { status, contractAddress, logs } = receipt;
   return { status, contract_address: contractAddress, logs };
+}
+
+function messageOf({ message, submission }: IntentRecord): IntentView['message'] {
+  if (message === undefined) return null;
+  const { text = null, typedData = null, hash } = message;
+  const { signature = null, signingSessionIds = [] } = readSignedMessage(submission) ?? {};
+  return { text, typed_data: typedData, hash, signature, signing_session_ids: signingSessionIds };
 }
 
 function gapTransactionOf(filler: IntentRecord['filler']): IntentView['gap_transaction'] {

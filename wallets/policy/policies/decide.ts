@@ -21,6 +21,7 @@ import type {
   ScreeningResult,
   TransactionFacts,
 } from '../../custody/intents/public.ts';
+import type { IntentKind } from '../../providers/port/kinds.ts';
 import { decisiveHabits, ruleInputOf } from '../risk/public.ts';
 import { catalogGuard } from '../rules/catalog.ts';
 import { evaluationOf, evaluationPut, sibling } from '../rules/evaluation-record.ts';
@@ -135,7 +136,11 @@ function ofPolicy(
   screening: ScreeningResult,
   risk: RiskResult,
 ): PolicyDecision {
-  const verdict = evaluatePolicy(policy, ruleInputOf(facts, screening, risk), screening.decision);
+  const toName =
+    facts.message === undefined
+      ? undefined
+      : { kind: facts.kind, ofNoKind: ruleInputOf({ ...facts, kind: '' as IntentKind }, screening, risk) };
+  const verdict = evaluatePolicy(policy, ruleInputOf(facts, screening, risk), screening.decision, toName);
   return withVoters(facts, { id, ...verdict, policy: identityOf(policy), mode: policy.record.mode });
 }
 

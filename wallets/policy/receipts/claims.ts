@@ -32,7 +32,7 @@ export interface ReceiptClaims {
   readonly approvals: { readonly quorum: number; readonly approvers: readonly string[] };
   readonly transaction: {
     readonly wallet_id: string;
-    /** `transfer`, `deploy`, `mint`, `burn`, `speed_up` or `cancel`. */
+    /** One of `intentKinds`. */
     readonly kind: string;
     readonly asset: string;
     /** Decimal. */
@@ -43,6 +43,8 @@ export interface ReceiptClaims {
     readonly token?: TokenClaim;
     /** Of a replacement: the intent whose transaction it replaces, and the first of those that replace one another. */
     readonly replaces?: TransactionFacts['replaces'];
+    /** Of a wallet's message: what is signed. */
+    readonly message_hash?: string;
     /** The most that it may cost; absent where nothing is sent. */
     readonly fee?: FeeLimit;
   };
@@ -79,6 +81,7 @@ export function receiptClaims(
       to: facts.toAddress,
       ...(facts.token !== undefined && { token: tokenClaim(facts.token) }),
       ...(facts.replaces !== undefined && { replaces: facts.replaces }),
+      ...(facts.message !== undefined && { message_hash: facts.message.hash }),
       ...(fee !== undefined && { fee }),
     },
   };

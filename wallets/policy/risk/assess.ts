@@ -2,6 +2,7 @@
 
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
+import { fieldsOf } from '../../networks/typed-data.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/cel.ts';
 import { stateGuards } from '../rules/state-guards.ts';
@@ -44,6 +45,8 @@ export function ruleInputOf(
       amount_decimal: facts.amount,
       available: facts.availableUnits,
       to: facts.toAddress,
+      message: facts.message?.text ?? '',
+      typed_data: facts.message?.typedData === undefined ? new Map() : fieldsOf(facts.message.typedData),
       from: facts.fromAddress,
       wallet_id: facts.walletId,
       wallet_name: facts.walletName,

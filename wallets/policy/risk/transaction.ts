@@ -94,6 +94,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     units,
     decimals,
     token: intent.token,
+    message: intent.message,
     toAddress: intent.destination.address,
     availableUnits: available + (reserved < units ? reserved : units),
     initiator: intent.initiator,

@@ -49,7 +49,7 @@ export const variables: readonly RuleVariable[] = [
         name: 'kind',
         type: 'string',
         meaning:
-          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of vaults "message"',
+          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"; of wallets "typed_data"',
       },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },
@@ -62,6 +62,18 @@ export const variables: readonly RuleVariable[] = [
       },
       { name: 'available', type: 'Units', meaning: 'available balance of the asset before this transaction' },
       { name: 'to', type: 'Address', meaning: 'destination' },
+      {
+        name: 'message',
+        type: 'string',
+        meaning:
+          'text that a wallet is to sign; empty for all else. A rule that reads one of more than 1,000 characters cannot be evaluated',
+      },
+      {
+        name: 'typed_data',
+        type: 'map<string, string>',
+        meaning:
+          'every value of typed data by its path, as `tx.typed_data["message.details.amount"]`, `["domain.name"]`, `["message.to[0]"]` or `["primaryType"]`; numbers in decimal, addresses and bytes in lower case; empty for all else',
+      },
       { name: 'from', type: 'Address', meaning: 'address of the wallet' },
       { name: 'wallet_id', type: 'string', meaning: 'id of the wallet' },
       { name: 'wallet_name', type: 'string', meaning: 'name of the wallet' },
@@ -142,7 +154,7 @@ export function makeEnvironment(scope: RuleScope): Environment {
   return environment.registerVariable('now', 'google.protobuf.Timestamp');
 }
 
-/** A value of the metadata as rules see it; null, which no rule can read, where a pattern would work on it too long. */
+/** A caller's value as rules see it; null, which no rule can read, where a pattern would work on it too long. */
 function ruleText(value: unknown): string | null {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > subjectUnitsMax ? null : text;
@@ -167,6 +179,9 @@ export interface RuleFacts {
     readonly amount_decimal: string;
     readonly available: bigint;
     readonly to: string;
+    readonly message: string;
+    /** By path. */
+    readonly typed_data: ReadonlyMap<string, string>;
     readonly from: string;
     readonly wallet_id: string;
     readonly wallet_name: string;
@@ -193,6 +208,8 @@ export function makeRuleInput({ tx, compliance, risk, history, nowMs }: RuleFact
       available: new Units(tx.available),
       to: new AddressValue(addressKey(tx.to)),
       from: new AddressValue(addressKey(tx.from)),
+      message: ruleText(tx.message),
+      typed_data: new Map([...tx.typed_data].map(([path, value]) => [path, ruleText(value)])),
       // A map, so that no key of a caller can reach an object's own properties.
       metadata: new Map(Object.entries(tx.metadata).map(([key, value]) => [key, ruleText(value)])),
     }),

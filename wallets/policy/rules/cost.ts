@@ -4,8 +4,10 @@
  * made of lists, bound variables that double, backtracking patterns).
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { typedDataLimits } from '../../networks/typed-data.ts';
 import { type RuleScope, ruleLimits, variables } from './cel.ts';
 import { patternSteps } from './pattern.ts';
+import { fieldOf, partsOf } from './state-reads.ts';
 
 /** A part of a rule that is refused. `start` is an offset into the text. */
 export class RefusedPart extends Error {
@@ -52,8 +54,9 @@ const searches: ReadonlySet<string> = new Set(['contains', 'matches']);
 const intMax = 2n ** 63n - 1n;
 /** Time zones are looked up in ICU's tables. */
 const timezoneCost = 200;
-/** Elements of `tx.metadata`, at most. */
+/** Elements of `tx.metadata`, and of `tx.typed_data`, at most. */
 const metadataKeysMax = 50;
+const typedDataKeysMax = typedDataLimits.values;
 /** Making a matcher of a pattern, and its steps (some ten nanoseconds each) as steps of an evaluation. */
 const patternCost = 300;
 const patternStepsPerCost = 20;
@@ -151,14 +154,22 @@ function refuseUnknownField(node: ASTNode): void {
   if (node.op !== '.') return;
   const [owner, field] = node.args;
   const variable = owner.op === 'id' ? variables.find(({ name }) => name === owner.args) : undefined;
-  if (!variable?.fields.some(({ name }) => name === field) && !isMetadata(owner)) {
+  if (!variable?.fields.some(({ name }) => name === field) && !isMap(owner)) {
     throw new RefusedPart(`No such key: ${field}`, node.start);
   }
 }
 
-/** `tx.metadata`, which may have any key. */
-function isMetadata(node: ASTNode): boolean {
-  return node.op === '.' && node.args[0].op === 'id' && node.args[0].args === 'tx' && node.args[1] === 'metadata';
+/** `tx.metadata` or `tx.typed_data`, which may have any key. */
+function isMap(node: ASTNode): boolean {
+  return fieldOf(node) === 'tx.metadata' || isTypedData(node);
+}
+
+function isTypedData(node: ASTNode): boolean {
+  return fieldOf(node) === 'tx.typed_data';
+}
+
+function mentionsTypedData(node: ASTNode): boolean {
+  return isTypedData(node) || partsOf(node).some(mentionsTypedData);
 }
 
 function methodCost(
@@ -177,8 +188,10 @@ function methodCost(
       throw new RefusedPart(`${loopVariable.args} is a variable already`, loopVariable.start);
     }
     const body = args.reduce((total, part) => total + nodeCost(part, true), 0);
-    return receiverCost + body * Math.max(metadataKeysMax, receiverCost);
+    const elements = mentionsTypedData(receiver) ? typedDataKeysMax : metadataKeysMax;
+    return receiverCost + body * Math.max(elements, receiverCost);
   }
+  if (mentionsTypedData(receiver)) args.forEach(refuseUpperCase);
   if (isAddressText(receiver)) {
     for (const arg of args) {
       if (arg.op !== 'value' || typeof arg.args !== 'string' || !/^\^?0x.*[A-F]/.test(arg.args)) continue;
@@ -213,8 +226,16 @@ function matchCost(pattern: ASTNode, node: ASTNode): number {
 
 /** The text of an address is in one spelling, which another spelling of the address never equals. */
 function refuseSpelling(node: ASTNode, operands: readonly ASTNode[]): void {
+  if (operands.some(mentionsTypedData)) operands.forEach(refuseUpperCase);
   if (!operands.some(isAddressText)) return;
   throw new RefusedPart('compare the address itself without string(); its spelling does not matter', node.start);
+}
+
+/** Addresses and bytes of typed data are in lower case: another spelling would never be equal. */
+function refuseUpperCase(node: ASTNode): void {
+  if (node.op === 'list') node.args.forEach(refuseUpperCase);
+  const isUpper = node.op === 'value' && typeof node.args === 'string' && /^0x[0-9a-f]*[A-F]/.test(node.args);
+  if (isUpper) throw new RefusedPart('hex of typed data is in lower case', node.start);
 }
 
 /** `string(tx.to)` or `string(tx.from)`. */

@@ -7,6 +7,7 @@ import { invalidFields } from '../../../gateway/api/errors/invalid-fields.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './cel.ts';
 import { costOf, RefusedPart } from './cost.ts';
+import { kindsOf } from './named-kinds.ts';
 import { readsOf, type StateReads } from './state-reads.ts';
 
 export interface RuleFailure {
@@ -22,6 +23,8 @@ export interface Rule {
   readonly constant: boolean | undefined;
   /** The parsed expression, for ./reachability.ts. Not to be changed. */
   readonly root: ASTNode;
+  /** The kinds that it names: those that it compares `tx.kind` with, by `==` or in a list. */
+  readonly kinds: ReadonlySet<string>;
   /** Its reads of state that other transactions change. */
   readonly reads: StateReads;
   /** Steps that an evaluation can take at most. */
@@ -64,6 +67,7 @@ export function compileRule(text: string, scope: RuleScope, field: string): Rule
       normalized: serialize(program.ast),
       constant: typeof always === 'boolean' ? always : undefined,
       root: program.ast,
+      kinds: kindsOf(program.ast),
       reads: readsOf(program.ast),
       cost,
       evaluate,
@@ -88,6 +92,7 @@ export function compileStored(text: string, scope: RuleScope): Rule {
       normalized: text,
       constant: undefined,
       root: never,
+      kinds: new Set(),
       reads: new Map(),
       cost: 1,
       evaluate: () => ({ failure }),

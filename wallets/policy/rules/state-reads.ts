@@ -113,7 +113,7 @@ function breaksOf(operator: Comparison, number: bigint): readonly bigint[] {
 }
 
 /** "history.intents_last_hour" of such an expression. */
-function fieldOf(node: ASTNode): string | undefined {
+export function fieldOf(node: ASTNode): string | undefined {
   if (node.op !== '.') return undefined;
   const [receiver, name] = node.args;
   return receiver.op === 'id' ? `${receiver.args}.${name}` : undefined;
@@ -130,7 +130,7 @@ function add(reads: Map<StateField, FieldRead>, field: StateField, read: FieldRe
 }
 
 /** Whatever the operation is, its operands are nodes, or lists of nodes, among its arguments. */
-function partsOf(node: ASTNode): readonly ASTNode[] {
+export function partsOf(node: ASTNode): readonly ASTNode[] {
   const args: unknown = node.args;
   return (Array.isArray(args) ? args : [args]).flat().filter(isNode);
 }

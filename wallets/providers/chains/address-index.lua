@@ -1,5 +1,6 @@
 -- The index of an address: mined transactions by the time of their blocks.
 -- note(prefix, address, direction, id, minedAtMs, retentionMs): adds a mined transaction, and drops what is too old.
+-- note_mined(prefix, id, sender, minedAtMs, retentionMs): for its sender, and for a reorganisation, which may take its block away.
 -- note_funded(prefix, address, asset, units, by, retentionMs): adds money from outside as the transaction that it is.
 -- @shape funded_by = txId, from, atMs
 
@@ -7,6 +8,16 @@ local function note(prefix, address, direction, id, minedAtMs, retentionMs)
   local key = prefix .. 'at:' .. address
   redis.call('ZADD', key, minedAtMs, direction .. ':' .. id)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', minedAtMs - retentionMs)
+end
+
+-- reorgMaxMs of ledger.ts.
+local reorgMs = 600000
+local function note_mined(prefix, id, sender, minedAtMs, retentionMs)
+  note(prefix, sender, 'out', id, minedAtMs, retentionMs)
+  redis.call('ZADD', prefix .. 'mined', minedAtMs, id)
+  redis.call('ZREMRANGEBYSCORE', prefix .. 'mined', '-inf', minedAtMs - reorgMs)
+  local confirmations = redis.call('GET', prefix .. 'confirmations')
+  if confirmations then redis.call('HSET', prefix .. 'tx:' .. id, 'confirmations', confirmations) end
 end
 
 local function note_funded(prefix, address, asset, units, by, retentionMs)

@@ -56,7 +56,7 @@ local function mine_or_wait(p, id, market, minedAtMs, retentionMs)
       note(p, account, 'in', id, minedAtMs, retentionMs)
     end
   end
-  note(p, from, 'out', id, minedAtMs, retentionMs)
+  note_mined(p, id, from, minedAtMs, retentionMs)
   redis.call('HDEL', key, 'underpriced', 'inputs', 'outputs')
   redis.call('HSET', key, 'minedAtMs', minedAtMs)
   redis.call('PEXPIRE', key, retentionMs)

@@ -12,6 +12,12 @@ export function nextBlockMs(nowMs: number, blockMs: number): number {
   return genesisMs + (headAt(nowMs, blockMs) + 1) * blockMs;
 }
 
+/** The number and the time of the newest block. */
+export function headOf(nowMs: number, blockMs: number): { readonly block: number; readonly atMs: number } {
+  const block = headAt(nowMs, blockMs);
+  return { block, atMs: genesisMs + block * blockMs };
+}
+
 export interface BlockDepth {
   readonly block: number;
   readonly state: 'pending' | 'confirming' | 'confirmed';

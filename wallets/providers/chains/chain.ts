@@ -3,10 +3,11 @@
  *
  * Each network has one chain, shared by all tenants. Its blocks are a pure function of time (block-time.ts): no
  * process mines them. Balances include an accepted transaction at once; it is final after
- * `confirmationsNeeded` blocks. Fees are burned.
+ * `confirmations` blocks, and never undone then. Fees are burned.
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
+import type { Reorg } from './ledger.ts';
 import type { EvmEffect } from './token-contract.ts';
 
 export interface ChainTransaction {
@@ -32,6 +33,8 @@ export interface ChainTransaction {
   readonly succeeded: boolean;
   /** It failed because its account could not pay for it when its turn came. */
   readonly uncovered: boolean;
+  /** A reorganisation has undone its block: it is in a later one. */
+  readonly reorganized: boolean;
   /** The remaining fields are undefined until it is mined. */
   readonly block: number | undefined;
   readonly minedAtMs: number | undefined;
@@ -87,6 +90,16 @@ export interface Chain {
   market(): Promise<bigint | undefined>;
   /** From now on. `price`: within `feeLimitsOf`. Throws ChainUnavailable. */
   moveMarket(price: bigint): Promise<void>;
+  /** Blocks, its own among them, after which a transaction that is mined from now on is final. Throws ChainUnavailable. */
+  confirmations(): Promise<number>;
+  requireConfirmations(confirmations: number): Promise<void>;
+  /** The number of the newest block. */
+  head(nowMs: number): number;
+  /**
+   * Undoes the newest `depth` blocks: the next block has their transactions, as they were signed. It never undoes a transaction that is
+   * final. Throws ChainUnavailable.
+   */
+  reorganize(depth: number, nowMs: number): Promise<Reorg>;
   /** Creates money, once per `key`; `by`: as a movement of the address. Throws ChainUnavailable. */
   fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
@@ -107,6 +120,8 @@ export type ChainRejection =
   | 'nonce_used'
   | 'nonce_too_high'
   | 'insufficient_funds'
+  /** Solana: an account would hold less than the least that it may. */
+  | 'below_rent_exemption'
   /** An input is spent, or never existed. */
   | 'missing_input'
   /** An input is in a waiting transaction, and this one does not pay enough to replace it. */

@@ -61,7 +61,7 @@ local function mine_queued(prefix, account, nativeAsset, market, minedAtMs, rete
     if not covered then redis.call('HSET', key, 'uncovered', '1') end
     redis.call('HDEL', key, 'underpriced')
     redis.call('PEXPIRE', key, retentionMs)
-    note(prefix, tx.from, 'out', next, minedAtMs, retentionMs)
+    note_mined(prefix, next, tx.from, minedAtMs, retentionMs)
     if not failed then note(prefix, tx.to, 'in', next, minedAtMs, retentionMs) end
     redis.call('HDEL', account, 'q:' .. nonce)
     nonce = nonce + 1

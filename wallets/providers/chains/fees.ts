@@ -38,14 +38,19 @@ export const defaultLevel: FeeLevel = 'medium';
 const room: Readonly<Record<FeeLevel, bigint>> = { low: 1n, medium: 2n, high: 3n };
 const tips: Readonly<Record<FeeLevel, bigint>> = { low: gwei / 2n, medium: gwei, high: 2n * gwei };
 
+/** Not above what nodes take, which any market lets in. */
 export function evmLevel(level: FeeLevel, market: bigint): EvmFees {
   const maxPriorityFeePerGas = tips[level];
-  return { maxFeePerGas: room[level] * market + maxPriorityFeePerGas, maxPriorityFeePerGas };
+  return { maxFeePerGas: smaller(room[level] * market + maxPriorityFeePerGas, evmLimits.max), maxPriorityFeePerGas };
 }
 
 /** Satoshi a virtual byte. */
 export function bitcoinLevel(level: FeeLevel, market: bigint): bigint {
-  return room[level] * market;
+  return smaller(room[level] * market, bitcoinLimits.max);
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }
 
 /** An EVM node lets a transaction take another one's place if it raises both fees by a tenth; submit-evm.lua checks it. */

@@ -32,6 +32,10 @@ export interface LedgerTransaction {
   readonly replaced: boolean;
   /** It waits, because its fee is below the market. */
   readonly underpriced: boolean;
+  /** A reorganisation has undone its block: it is in a later one. */
+  readonly reorganized: boolean;
+  /** Blocks, its own among them, after which it is final; undefined: as many as the chain's default. */
+  readonly confirmationsNeeded: number | undefined;
   /** undefined: it waits, or never was and never will be mined. */
   readonly minedAtMs: number | undefined;
 }
@@ -63,12 +67,36 @@ export interface Ledger {
   /** undefined: it was never moved. */
   market(): Promise<bigint | undefined>;
   moveMarket(price: bigint): Promise<void>;
+  /** Of transactions that are mined from now on; undefined: it was never set. */
+  confirmations(): Promise<number | undefined>;
+  requireConfirmations(confirmations: number): Promise<void>;
+  reorganize(request: ReorgRequest): Promise<Reorg>;
   /** The index of mined transactions by address: by the time of their blocks, then by direction and id. */
   movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]>;
   movement(address: string, direction: MovementDirection, id: string): Promise<LedgerMovement | undefined>;
   /** Of every asset of the network, by symbol. */
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
 }
+
+/** The longest time whose blocks can be undone; address-index.lua knows it too. */
+export const reorgMaxMs = 600_000;
+
+export interface ReorgRequest {
+  /** The time of the first block to undo. */
+  readonly fromMs: number;
+  readonly nowMs: number;
+  /** The time of the block that takes the transactions. */
+  readonly nextMs: number;
+  readonly blockMs: number;
+  /** Of a transaction without its own number. */
+  readonly confirmations: number;
+}
+
+export type Reorg =
+  /** How many were moved. */
+  | { readonly kind: 'done'; readonly transactions: number }
+  /** A transaction of these blocks is final; none is in the last `depth` blocks. */
+  | { readonly kind: 'final'; readonly depth: number };
 
 export interface AccountLedger extends Ledger {
   /** Adds units to an account, once per `key`. `by`: as a movement of the account. */
@@ -120,9 +148,11 @@ export interface NewSolanaTransaction extends NewTransaction {
   readonly messageHash: string;
 }
 
+export type SolanaRefusal = 'insufficient_funds' | 'below_rent_exemption';
+
 export interface SolanaLedger extends AccountLedger {
-  /** The first transaction of this message; undefined: its account cannot pay transfer and fee. */
-  submit(transaction: NewSolanaTransaction): Promise<LedgerTransaction | undefined>;
+  /** The first transaction of this message. */
+  submit(transaction: NewSolanaTransaction): Promise<LedgerTransaction | SolanaRefusal>;
 }
 
 export interface Output {

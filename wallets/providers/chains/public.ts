@@ -31,5 +31,5 @@ export {
 export type { ChainLedgers } from './ledger.ts';
 export { toDigits } from './lua-units.ts';
 export type { SolanaChain } from './solana.ts';
-export { readSolanaMessage, signatureFee, signedSolana, solanaMessage } from './solana-transaction.ts';
+export { readSolanaMessage, rentExempt, signatureFee, signedSolana, solanaMessage } from './solana-transaction.ts';
 export { chainStatements } from './statements.ts';

@@ -8,6 +8,8 @@
  *   token:<address>  hash, EVM: a contract, its owner and arguments, and its remaining mintable units
  *   fund:<key>       the faucet has served this key
  *   market           the price that was set last (fees.ts)
+ *   confirmations    the number that was set last
+ *   mined            sorted set, ids of transactions by their block's time, for `reorgMaxMs`
  *   at:<address>     sorted set, the index by address: `in:<id>` and `out:<id>` of mined transactions, by their block's time
  *
  * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (redis-bitcoin-ledger.ts).
@@ -18,8 +20,8 @@ import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { type MovementDirection, readPlace, type StatementQuery } from '../port/statement.ts';
 import { ChainUnavailable } from './chain.ts';
-import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
-import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf } from './scripts.ts';
+import type { Ledger, LedgerMovement, LedgerTransaction, Reorg, ReorgRequest } from './ledger.ts';
+import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf, reorganize } from './scripts.ts';
 import type { EvmEffect } from './token-contract.ts';
 
 /** The common part of the ledgers of all chains. */
@@ -65,6 +67,20 @@ export class RedisChain implements Ledger {
 
   async moveMarket(price: bigint): Promise<void> {
     await this.#answer(() => this.#redis.set(`${this.#prefix}market`, String(price)));
+  }
+
+  async confirmations(): Promise<number | undefined> {
+    const [confirmations] = await this.values(['confirmations']);
+    return confirmations == null ? undefined : Number(confirmations);
+  }
+
+  async requireConfirmations(confirmations: number): Promise<void> {
+    await this.#answer(() => this.#redis.set(`${this.#prefix}confirmations`, confirmations));
+  }
+
+  async reorganize(request: ReorgRequest): Promise<Reorg> {
+    const [verdict, count] = await this.script(reorganize)({ ...request });
+    return verdict === 'OK' ? { kind: 'done', transactions: count } : { kind: 'final', depth: count };
   }
 
   async movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]> {
@@ -146,6 +162,8 @@ function toTransaction(id: string, stored: Readonly<Record<string, string>>): Le
     dropped: stored.dropped === '1',
     replaced: stored.replacedBy !== undefined,
     underpriced: stored.underpriced === '1',
+    reorganized: stored.reorganized === '1',
+    confirmationsNeeded: stored.confirmations === undefined ? undefined : Number(stored.confirmations),
     minedAtMs: stored.minedAtMs === undefined ? undefined : Number(stored.minedAtMs),
   };
 }

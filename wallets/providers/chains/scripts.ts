@@ -88,6 +88,14 @@ export interface MovementsOf {
 }
 export type MovementsReply = readonly (readonly [name: string, atMs: string, fields: readonly string[]])[];
 
+interface Reorganize {
+  fromMs: number;
+  nowMs: number;
+  nextMs: number;
+  blockMs: number;
+  confirmations: number;
+}
+
 function script<Args extends object, Reply>(name: string): ChainScript<Args, Reply> {
   return luaScript(`wallets/providers/chains/${name}.lua`);
 }
@@ -95,7 +103,9 @@ function script<Args extends object, Reply>(name: string): ChainScript<Args, Rep
 export const submitEvm = script<SubmitEvm, ['OK' | EvmRefusal, ...string[]]>('submit-evm');
 export const advanceEvm = script<AdvanceEvm, string[]>('advance-evm');
 export const fundAccount = script<FundAccount, number>('fund-account');
-export const submitSolana = script<Mining & { tx: LuaFields }, [string, string, ...string[]]>('submit-solana');
+export const submitSolana = script<Mining & { rentExempt: string; tx: LuaFields }, [string, string, ...string[]]>(
+  'submit-solana',
+);
 export const watchAddress = script<WatchAddress, number>('watch-address');
 export const submitBitcoin = script<SubmitBitcoin, ['OK' | BitcoinRefusal, ...string[]]>('submit-bitcoin');
 export const advanceBitcoin = script<BitcoinMining & { id: string }, string[]>('advance-bitcoin');
@@ -103,4 +113,5 @@ export const fundBitcoin = script<FundBitcoin, number>('fund-bitcoin');
 export const holdCoins = script<HoldCoins, [string, string]>('hold-coins');
 export const largestCoins = script<{ address: string; count: number }, string[]>('largest-coins');
 export const releaseCoins = script<{ paymentId: string; retentionMs: number }, number>('release-coins');
+export const reorganize = script<Reorganize, ['OK' | 'FINAL', number]>('reorganize');
 export const movementsOf = script<MovementsOf, MovementsReply>('movements');

@@ -1,9 +1,9 @@
 /** The common part of the simulated chains: a ledger, blocks by time, and the present state of a stored transaction. */
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
-import { blockMsDefault, depthOf, nextBlockMs } from './block-time.ts';
+import { blockMsDefault, depthOf, headOf, nextBlockMs } from './block-time.ts';
 import type { ChainMovement, ChainTransaction } from './chain.ts';
-import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
+import { type Ledger, type LedgerMovement, type LedgerTransaction, type Reorg, reorgMaxMs } from './ledger.ts';
 
 export abstract class SimulatedChain<L extends Ledger> {
   readonly network: NetworkId;
@@ -32,6 +32,26 @@ export abstract class SimulatedChain<L extends Ledger> {
 
   moveMarket(price: bigint): Promise<void> {
     return this.ledger.moveMarket(price);
+  }
+
+  async confirmations(): Promise<number> {
+    return (await this.ledger.confirmations()) ?? this.confirmationsNeeded;
+  }
+
+  requireConfirmations(confirmations: number): Promise<void> {
+    return this.ledger.requireConfirmations(confirmations);
+  }
+
+  head(nowMs: number): number {
+    return headOf(nowMs, this.blockMs).block;
+  }
+
+  async reorganize(depth: number, nowMs: number): Promise<Reorg> {
+    const { blockMs, confirmationsNeeded: confirmations } = this;
+    const most = Math.min((await this.confirmations()) - 1, Math.floor(reorgMaxMs / blockMs));
+    if (depth > most) return { kind: 'final', depth: most };
+    const fromMs = headOf(nowMs, blockMs).atMs - (depth - 1) * blockMs;
+    return this.ledger.reorganize({ fromMs, nowMs, nextMs: this.nextBlockMs(nowMs), blockMs, confirmations });
   }
 
   balances(address: string): Promise<ReadonlyMap<string, bigint>> {
@@ -72,12 +92,12 @@ export abstract class SimulatedChain<L extends Ledger> {
   }
 
   protected asOf(stored: LedgerTransaction, nowMs: number): ChainTransaction {
-    const { failed, dropped, replaced, underpriced, minedAtMs, ...rest } = stored;
+    const { failed, dropped, replaced, underpriced, minedAtMs, confirmationsNeeded, ...rest } = stored;
     const common = { ...rest, network: this.network, succeeded: !failed, minedAtMs };
     if (minedAtMs === undefined) {
       const state = dropped ? 'dropped' : replaced ? 'replaced' : underpriced ? 'underpriced' : 'queued';
       return { ...common, state, block: undefined, confirmedAtMs: undefined, confirmations: 0 };
     }
-    return { ...common, ...depthOf(minedAtMs, nowMs, this.blockMs, this.confirmationsNeeded) };
+    return { ...common, ...depthOf(minedAtMs, nowMs, this.blockMs, confirmationsNeeded ?? this.confirmationsNeeded) };
   }
 }

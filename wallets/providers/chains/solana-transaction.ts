@@ -18,6 +18,12 @@ import { ChainRejected } from './chain.ts';
 /** Lamports a signature, constant. */
 export const signatureFee = 5_000n;
 
+/**
+ * Lamports: an account without data holds nothing, or at least so many (two years of rent for its 128 bytes of bookkeeping at 3,480
+ * lamports a byte and year). https://solana.com/docs/core/accounts#rent
+ */
+export const rentExempt = 890_880n;
+
 const systemProgram = new Uint8Array(32);
 const transferInstruction = 2;
 const lamportsMax = 0xffff_ffff_ffff_ffffn;

@@ -2,14 +2,15 @@
  * The simulated Solana chain: accounts of lamports, and transfers of the system program. One confirmation is final.
  *
  * A message is processed once: with another signature it still counts as the first transaction. A transfer that is not
- * covered is refused, like by a node's preflight. Rent is not modelled: an account may hold as little as one lamport.
+ * covered is refused, like by a node's preflight; so is one that leaves an account with less than `rentExempt`, but not empty. The
+ * faucet may leave one there: then it may only lose.
  */
 import { toHex } from '../../../core/crypto/bytes.ts';
 import { sha256 } from '../../../core/crypto/hashing.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import type { SolanaLedger } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
-import { decodeSolana, signatureFee } from './solana-transaction.ts';
+import { decodeSolana, rentExempt, signatureFee } from './solana-transaction.ts';
 
 export class SolanaChain extends SimulatedChain<SolanaLedger> implements Chain {
   protected override readonly confirmationsNeeded = 1;
@@ -21,7 +22,10 @@ export class SolanaChain extends SimulatedChain<SolanaLedger> implements Chain {
     const taken = await this.ledger.submit({
       ...{ id, from, to, asset, units, feeUnits: signatureFee, fails, minedAtMs, messageHash },
     });
-    if (taken === undefined) throw new ChainRejected('insufficient_funds', 'the account cannot pay transfer and fee');
+    if (taken === 'insufficient_funds') throw new ChainRejected(taken, 'the account cannot pay transfer and fee');
+    if (taken === 'below_rent_exemption') {
+      throw new ChainRejected(taken, `an account would hold less than ${rentExempt} lamports, and not be empty`);
+    }
     return this.asOf(taken, nowMs);
   }
 

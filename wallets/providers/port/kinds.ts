@@ -4,10 +4,27 @@ export type ProviderKind = (typeof providerKinds)[number];
 
 /**
  * What an intent is for: it moves an asset, makes a token's contract, makes and destroys units of it, or takes the place of a
- * transaction that waits below its market: with the same effect and a higher fee, or with none.
+ * transaction that waits below its market: with the same effect and a higher fee, or with none. Or it is a message,
+ * a text or typed data.
  */
-export const intentKinds = ['transfer', 'deploy', 'mint', 'burn', 'speed_up', 'cancel'] as const;
+export const intentKinds = [
+  'transfer',
+  'deploy',
+  'mint',
+  'burn',
+  'speed_up',
+  'cancel',
+  'message',
+  'typed_data',
+] as const;
 export type IntentKind = (typeof intentKinds)[number];
+
+/** What is signed and sent nowhere: it has no number, pays no fee and moves nothing. */
+const messageKinds: readonly string[] = ['message', 'typed_data'];
+
+export function isMessage(kind: string): boolean {
+  return messageKinds.includes(kind);
+}
 
 export const feeLevels = ['low', 'medium', 'high'] as const;
 export type FeeLevel = (typeof feeLevels)[number];

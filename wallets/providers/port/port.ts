@@ -9,6 +9,7 @@
 
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenClaim, TokenTerms } from '../../networks/assets.ts';
+import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { FeeLevel, IntentKind, ProviderKind } from './kinds.ts';
 
@@ -35,6 +36,9 @@ export interface ProviderInfo {
   readonly takesAnyCredentials?: boolean;
   readonly networks: readonly NetworkId[];
 }
+
+/** The capability of an adapter that signs messages. */
+export const messagesCapability = 'messages';
 
 /** The capability of an adapter that deploys tenants' own tokens and moves their units. */
 export const tokensCapability = 'tokens';
@@ -85,6 +89,8 @@ export interface ApprovedTransfer {
   /** undefined: the terms of earlier versions, or its network has none. */
   readonly fees?: FeeTerms;
   readonly replaces?: ReplacedTransfer;
+  /** What it signs instead of a transaction; only an adapter with the capability `messages` gets one. */
+  readonly message?: EvmMessage;
   readonly policyReceipt: string | null;
   /** What its receipt decided, for the adapter that makes the bytes to be signed; undefined: nothing may be ordered for it. */
   readonly decided: DecidedTransaction | undefined;
@@ -107,6 +113,8 @@ export interface DecidedTransaction {
   readonly token?: TokenClaim;
   /** Of a replacement: the intent whose transaction it replaces, and the one that their number or coins belong to. */
   readonly replaces?: { readonly id: string; readonly root: string };
+  /** Of a message: what is signed, `0x` and 64 hex digits. */
+  readonly message_hash?: string;
   /** The most that it may cost, decimal; receipts of an earlier version lack it. */
   readonly fee?: { readonly asset: string; readonly limit: string };
 }
@@ -139,6 +147,19 @@ export interface ReplacedTransfer {
   readonly txId: string;
   /** Its terms. */
   readonly fees?: FeeTerms;
+}
+
+/** The submission of a message that is signed. */
+export interface SignedMessage {
+  /** `0x`, r, s, and 27 or 28: 65 bytes. */
+  readonly signature: string;
+  readonly signingSessionIds: readonly string[];
+}
+
+export function readSignedMessage(submission: unknown): SignedMessage | undefined {
+  const made = submission as Partial<SignedMessage> | null;
+  const isMade = typeof made?.signature === 'string' && Array.isArray(made.signingSessionIds);
+  return isMade ? (made as SignedMessage) : undefined;
 }
 
 /** The empty transaction that uses the number of a failed transfer. */
@@ -219,7 +240,8 @@ export type TransferProgress =
     }
   | {
       readonly stage: 'completed';
-      readonly providerTxId: string;
+      /** null: a message, which no network has. */
+      readonly providerTxId: string | null;
       readonly providerStatus: string;
       readonly feePaid: NewBalance;
       /** If it has changed: the first poll may find a transfer completed. */

@@ -10,11 +10,13 @@ import { addressOfKey } from '../../networks/addresses.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkIds, networkOf } from '../../networks/networks.ts';
 import { ChainRejected, type Chains, type ChainTransaction, ChainUnavailable } from '../chains/public.ts';
+import { isMessage } from '../port/kinds.ts';
 import {
   type CallMeta,
   type FeeTerms,
   type FilledGap,
   type HeldWallet,
+  messagesCapability,
   NotDecided,
   type ProviderAdapter,
   type ProviderInfo,
@@ -30,6 +32,7 @@ import { bitcoinLine } from './bitcoin-line.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 import { evmLine, fillNonce } from './evm-line.ts';
 import { addressOf, type Line, wrongSignature } from './line.ts';
+import { signMessage } from './message.ts';
 import { notSubmitted, onChain, readSubmission, type Submission } from './progress.ts';
 import { solanaLine } from './solana-line.ts';
 
@@ -65,7 +68,14 @@ const info: ProviderInfo = {
   displayName: 'Self-hosted signer cluster',
   hosting: 'self_hosted',
   environments: ['sandbox', 'production'],
-  capabilities: ['wallets:create', 'transfers', 'policy_receipts', 'threshold_signing', tokensCapability],
+  capabilities: [
+    'wallets:create',
+    'transfers',
+    'policy_receipts',
+    'threshold_signing',
+    tokensCapability,
+    messagesCapability,
+  ],
   credentialFields: [],
   networks: networkIds,
 };
@@ -114,8 +124,9 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     },
 
     async quote(_meta, draft) {
-      refuseQuote(errors, testOutcome(draft.wallet.environment, draft.amount));
       const { network } = draft.wallet;
+      if (isMessage(draft.kind)) return { fee: { asset: networkOf(network).nativeAsset, units: 0n } };
+      refuseQuote(errors, testOutcome(draft.wallet.environment, draft.amount));
       const { units, ...terms } = await chainAnswer(() => lineOf(network).quote(draft));
       return { fee: { asset: networkOf(network).nativeAsset, units }, ...terms };
     },
@@ -139,7 +150,10 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     usedAddresses: async ({ network, receive = [] }) =>
       chainAnswer(async () => (await lineOf(network).receives?.used(receive.map(({ address }) => address))) ?? []),
 
-    advance: (meta, transfer) => chainAnswer(() => advance(meta, signer, lineOf(transfer.wallet.network), transfer)),
+    advance: (meta, transfer) =>
+      isMessage(transfer.intent.kind)
+        ? signMessage(meta, signer, transfer)
+        : chainAnswer(() => advance(meta, signer, lineOf(transfer.wallet.network), transfer)),
 
     abandon: (_meta, transfer) =>
       chainAnswer(async () => {

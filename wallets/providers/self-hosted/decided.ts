@@ -10,7 +10,7 @@ import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
 /** What bytes to be signed do: those of a replacement are a transfer, as those that they replace. */
 export interface TransactionEffect {
-  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel'>;
+  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel' | 'message' | 'typed_data'>;
   /** Of a token; null: the network's coin. */
   readonly contract: string | null;
   readonly units: bigint;
@@ -41,6 +41,22 @@ export function assertDecided(
     destination: effect.to === undefined || address(decided.to) === address(effect.to),
     fee: decided.fee?.asset === coin && typeof feeMax === 'bigint' && effect.feeMax <= feeMax,
   };
+  assertAll(holds);
+}
+
+/** The same of a message. `hash`: what is to be signed. Throws NotDecided. */
+export function assertMessageDecided({ intent, wallet }: Pick<Transfer, 'intent' | 'wallet'>, hash: string): void {
+  const { decided } = intent;
+  if (decided === undefined) throw new NotDecided('no policy receipt decides about it');
+  assertAll({
+    wallet: decided.wallet_id === wallet.id,
+    network: decided.network === wallet.network,
+    kind: decided.kind === intent.kind,
+    message: decided.message_hash === hash,
+  });
+}
+
+function assertAll(holds: Readonly<Record<string, boolean>>): void {
   const differing = Object.keys(holds).find((name) => holds[name] === false);
   if (differing !== undefined)
     throw new NotDecided(`the ${differing} to be signed is not the one of its policy receipt`);

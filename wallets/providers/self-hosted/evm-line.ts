@@ -158,14 +158,18 @@ async function signAndSubmit(
   return { transaction, raw: `0x${Buffer.from(raw).toString('hex')}`, sessionId: signature.sessionId };
 }
 
-/** A transaction's sender follows from its signature: another one would spend from another account. */
-function assertSigner(wallet: HeldWallet, digest: Uint8Array, { signature, recoveryId = 0 }: ClusterSignature): void {
+/** Who has signed follows from the signature: another one would spend from, or speak for, another account. */
+export function assertSigner(
+  wallet: HeldWallet,
+  digest: Uint8Array,
+  { signature, recoveryId = 0 }: ClusterSignature,
+): void {
   const sender = recoverEcdsa({ signature, recoveryId, digest });
   if (sender === undefined || Buffer.compare(sender, publicKeyOf(wallet)) !== 0) throw wrongSignature();
 }
 
 /** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, cannot be encoded. */
-function parityOf({ recoveryId }: ClusterSignature): number {
+export function parityOf({ recoveryId }: ClusterSignature): number {
   if (recoveryId !== 0 && recoveryId !== 1) throw new Error(`an EVM signature cannot have recovery id ${recoveryId}`);
   return recoveryId;
 }

@@ -105,6 +105,71 @@ describe('a policy', () => {
   });
 });
 
+describe('a kind that rules have to name', () => {
+  const open = (when: string, effect: PolicyEffect = 'allow', more: readonly PolicyRule[] = []) => {
+    const kind = { kind: 'message', message: { text: 'sign in', hash: '0x00' } } as const;
+    const toName = { kind: 'message', ofNoKind: input({ ...kind, kind: '' as never }) };
+    return evaluatePolicy(policyOf([rule(effect, when), ...more]), input(kind), 'clear', toName);
+  };
+
+  it.each([
+    'tx.kind == "message"',
+    '"message" == tx.kind',
+    'tx.kind in ["transfer", "message"]',
+    'tx.message == "sign in" && tx.kind == "message"',
+    'tx.kind == "transfer" || (tx.kind == "message" && risk.score < 50)',
+    'tx.kind == "message" ? true : tx.amount > units("9")',
+  ])('is allowed by %s', (when) => {
+    expect(open(when).decision).toBe('allow');
+    expect(open(when, 'require_approval').decision).toBe('require_approval');
+    expect(open(when, 'allow', [rule('require_approval', 'true')]).decision).toBe('require_approval');
+    expect(open(when, 'allow', [rule('deny', 'tx.kind != "transfer"')]).decision).toBe('deny');
+  });
+
+  it.each([
+    'true',
+    'tx.kind != "transfer"',
+    '!(tx.kind == "transfer")',
+    'tx.kind == "transfer" || risk.score < 50',
+    'tx.kind == "message" || true',
+    'tx.kind == "message" || risk.score < 50',
+    'tx.kind != "typed_data"',
+    '!(tx.kind == "message" && tx.amount > units("1"))',
+    'tx.kind != "message" || tx.amount == 0',
+    '!(tx.kind in ["transfer", "message"] && risk.score > 99)',
+    'tx.kind.startsWith("m")',
+    'tx.kind.matches("message|none")',
+    '["message"].exists(kind, kind == tx.kind)',
+    'tx.message == "sign in"',
+    'tx.kind > "a"',
+  ])('is not allowed by %s', (when) => {
+    expect(open(when)).toMatchObject({ decision: 'deny', matchedRules: [] });
+    expect(open(when, 'require_approval').decision).toBe('deny');
+    // A rule that names another kind, or one that denies it, opens nothing.
+    expect(open(when, 'allow', [rule('allow', 'tx.kind == "typed_data"')]).decision).toBe('deny');
+  });
+
+  it('is not allowed by the default policy', () => {
+    const kind = { kind: 'message', message: { text: 'x', hash: '0x00' } } as const;
+    const toName = { kind: 'message', ofNoKind: input({ ...kind, kind: '' as never }) };
+    expect(evaluatePolicy(policyOf(defaultRules), input(kind), 'clear', toName).decision).toBe('deny');
+  });
+
+  it('says in the trace why a rule that holds does not count', () => {
+    expect(open('true')).toMatchObject({
+      trace: [{ matched: false, result: 'true, but does not name the kind "message"' }],
+      reason: 'no rule that matches names the kind "message", so the default is to deny',
+    });
+  });
+
+  it('has a text that rules read up to 1,000 characters of', () => {
+    const long = { kind: 'message', message: { text: 'x'.repeat(1_001), hash: '0x00' } } as const;
+    const policy = policyOf([rule('allow', 'tx.kind == "message"'), rule('deny', 'tx.message.contains("pay")')]);
+    const toName = { kind: 'message', ofNoKind: input({ ...long, kind: '' as never }) };
+    expect(evaluatePolicy(policy, input(long), 'clear', toName).decision).toBe('deny');
+  });
+});
+
 describe('approvals of several rules', () => {
   it('take the highest quorum, the shortest time and the approvers that all rules name', () => {
     const terms = [

@@ -168,6 +168,24 @@ describe('what a rule can say', () => {
     expect(value('tx.metadata.long == "x"', { metadata })).toEqual({ failure: expect.any(String) });
   });
 
+  it('reads typed data by the path of each value, and nothing of what is too long for a pattern', () => {
+    const typedData = {
+      ...{ types: {}, primaryType: 'Order', domain: { chainId: '1', verifyingContract: '0xab' } },
+      message: { prices: ['16', '20'], open: true, note: 'x'.repeat(1_001), toString: 'y' },
+    };
+    const message = { typedData, hash: '0x' };
+    const told = (text: string) => value(text, { kind: 'typed_data', message });
+    expect(told('tx.typed_data.primaryType == "Order" && tx.typed_data["message.prices[1]"] == "20"')).toBe(true);
+    expect(told('tx.typed_data["domain.verifyingContract"] in ["0xab"] && tx.message == ""')).toBe(true);
+    expect(told('tx.typed_data["message.open"] == "true" && int(tx.typed_data["message.prices[0]"]) < 17')).toBe(true);
+    expect(told('tx.typed_data.exists(k, k.startsWith("message.prices[2"))')).toBe(false);
+    expect(told('has(tx.typed_data.primaryType)')).toBe(true);
+    expect(told('"message.note" in tx.typed_data')).toBe(true);
+    expect(told('tx.typed_data["message.note"] == "x"')).toEqual({ failure: expect.any(String) });
+    expect(told('tx.typed_data["message.fee"] != "1"')).toEqual({ failure: expect.any(String) });
+    expect(value('size(tx.typed_data) == 0')).toBe(true);
+  });
+
   it('takes no key of the metadata for a property of an object', () => {
     const metadata = JSON.parse('{"__proto__": "x", "constructor": "y"}');
     expect(value('tx.metadata["__proto__"] == "x" && tx.metadata.constructor == "y"', { metadata })).toBe(true);
@@ -208,6 +226,14 @@ describe('what is refused when a rule is written', () => {
     ['"0xAbc" != string(tx.from)', /compare the address itself/],
     ['string(tx.to) in ["0xAbc"]', /compare the address itself/],
     ['string(tx.to).startsWith("0xAB")', /lower case/],
+    ['tx.typed_data["message.to"] == "0xAb"', /hex of typed data is in lower case \(line 1, column 32\)/],
+    [
+      '["0xab", "0xabC"].exists(one, one == tx.typed_data["message.to"]) || tx.typed_data["a"] in ["0xAb"]',
+      /lower case/,
+    ],
+    ['tx.typed_data.exists(k, tx.typed_data[k] != "0xaB")', /lower case/],
+    ['tx.typed_data["message.to"].startsWith("0xA")', /lower case/],
+    ['has(tx.typed.primaryType)', /No such key: primaryType/],
     ['tx.wallet_name.matches("[")', /not a regular expression/],
     ['risk.score > 9223372036854775808', /at most 64 bits, unless .* \(line 1, column 14\)/],
     ['risk.score > -9223372036854775809', /at most 64 bits/],
@@ -234,6 +260,10 @@ describe('what is refused when a rule is written', () => {
     expect(refusalOf(`[${'1,'.repeat(101)}1] == [1]`).message).toContain('maxListElements');
     expect(refusalOf(Array(300).fill('true').join('||')).message).toContain('maxAstNodes');
     expect(refusalOf(`tx.metadata.exists(k, ${Array(50).fill('k==k').join('||')})`).message).toContain('too expensive');
+    const loop = (of: string) => `${of}.exists(k, ${Array(8).fill('k == "a"').join('||')})`;
+    expect(value(loop('tx.metadata'))).toBe(false);
+    expect(refusalOf(loop('tx.typed_data')).message).toContain('too expensive');
+    expect(refusalOf(loop('(tx.asset == "ETH" ? tx.typed_data : tx.metadata)')).message).toContain('too expensive');
     expect(refusalOf(Array(6).fill('tx.asset.matches("x")').join('||')).message).toContain('too expensive');
   });
 

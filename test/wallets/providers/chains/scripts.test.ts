@@ -255,7 +255,7 @@ describeScript(
 
 describeScript('wallets/providers/chains/submit-solana.lua', (script) => {
   const submit = (more: object = {}) => ({
-    ...{ minedAtMs: at, retentionMs },
+    ...{ minedAtMs: at, retentionMs, rentExempt: digits(2) },
     tx: {
       ...{ id: 't', messageHash: 'h', from: 'a', to: 'b', asset: 'SOL', units: digits(3), needed: digits(4) },
       ...{ fee: digits(1), fails: 0, ...more },
@@ -492,5 +492,38 @@ describeScript('wallets/providers/chains/release-coins.lua', (script) => {
     expect(await script.redis.hkeys(`${p}held:a`)).toEqual([coin(1)]);
     expect(await script.redis.get(`${p}lock:pay`)).toBe('');
     expect(await script.redis.pttl(`${p}lock:pay`)).toBeGreaterThan(1_000);
+  });
+});
+
+describeScript('wallets/providers/chains/reorganize.lua', (script) => {
+  const args = { fromMs: 20, nowMs: 49, nextMs: 50, blockMs: 10, confirmations: 4 };
+  const mined = async (id: string, atMs: number, more: Record<string, string> = {}) => {
+    await script.redis.hset(`${p}tx:${id}`, { from: 'a', to: 'b', minedAtMs: atMs, ...more });
+    await script.redis.zadd(`${p}mined`, atMs, id);
+    await script.redis.zadd(`${p}at:a`, atMs, `out:${id}`);
+  };
+
+  test('the transactions of its blocks are in the next one, in the indices of their addresses too', async () => {
+    await mined('early', 10);
+    await mined('failed', 20, { confirmations: '9' });
+    await mined('paid', 40, { 'o:c': '5' });
+    for (const address of ['b', 'c']) await script.redis.zadd(`${p}at:${address}`, 40, 'in:paid');
+    expect(await script.call({ prefixKey }, args)).toEqual(['OK', 2]);
+    const times = ['early', 'failed', 'paid'].map((id) => script.redis.hget(`${p}tx:${id}`, 'minedAtMs'));
+    expect(await Promise.all(times)).toEqual(['10', '50', '50']);
+    expect(await script.redis.zrange(`${p}at:a`, '49', '60', 'BYSCORE')).toEqual(['out:failed', 'out:paid']);
+    for (const address of ['b', 'c']) {
+      expect(await script.redis.zrange(`${p}at:${address}`, 0, '-1', 'WITHSCORES')).toEqual(['in:paid', '50']);
+    }
+  });
+
+  test('a final one in them, and nothing changes: it answers how many blocks would leave each alone', async () => {
+    await mined('own', 40, { confirmations: '1' });
+    await mined('default', 20, { confirmations: '4' });
+    expect(await script.refused({ prefixKey }, { ...args, fromMs: 10 })).toEqual(['FINAL', 0]);
+    await script.redis.del(`${p}tx:own`);
+    await mined('own', 40);
+    await script.redis.hdel(`${p}tx:default`, 'confirmations');
+    expect(await script.refused({ prefixKey }, { ...args, confirmations: 3 })).toEqual(['FINAL', 2]);
   });
 });

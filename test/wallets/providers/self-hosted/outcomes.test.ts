@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { advanceIntent, failIntent, lastOf, type Move } from '../../../../wallets/custody/intents/machine.ts';
 import { intentView } from '../../../../wallets/custody/intents/view.ts';
 import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
+import { solanaAddress } from '../../../../wallets/networks/addresses.ts';
 import { networkOf, networks } from '../../../../wallets/networks/networks.ts';
 import { ChainRejected, ChainUnavailable } from '../../../../wallets/providers/chains/chain.ts';
 import { type Chains, openChains } from '../../../../wallets/providers/chains/chains.ts';
@@ -436,6 +437,29 @@ describe('Bitcoin', () => {
 });
 
 describe('Solana', () => {
+  it('refuses what would leave an account neither empty nor exempt from rent', async () => {
+    const [from, to] = await pair(devnet);
+    const quote = (units: bigint, toAddress: string) =>
+      adapter.quote(metaAt(startMs), {
+        ...{ intentId: 'x', kind: 'transfer', wallet: from, asset: 'SOL', amount: '1', units, toAddress },
+      });
+    const stranger = solanaAddress(new Uint8Array(32).fill(7));
+    const all = (await held(from)) - 5_000n;
+    await expect(quote(890_879n, stranger)).rejects.toMatchObject({ field: 'amount', issue: 'amount_too_small' });
+    for (const units of [all - 1n, all - 890_879n]) {
+      await expect(quote(units, stranger)).rejects.toMatchObject({ field: 'amount', issue: 'leaves_too_little' });
+    }
+    for (const [units, address] of [
+      [890_880n, stranger],
+      [1n, addressOf(to)],
+      [1n, addressOf(from)],
+      [all, stranger],
+      [all - 890_880n, stranger],
+    ] as const) {
+      expect((await quote(units, address)).fee).toEqual({ asset: 'SOL', units: 5_000n });
+    }
+  });
+
   it('takes two equal transfers for two', async () => {
     const [from, to] = await pair(devnet);
     const before = await held(to);

@@ -34,7 +34,7 @@ export class StuckDesk extends IntentDesk {
     this.network = network;
   }
 
-  static async start(network: NetworkId = sepolia): Promise<StuckDesk> {
+  static async start(network: NetworkId = sepolia, more: Partial<IntentDependencies> = {}): Promise<StuckDesk> {
     const memory = startMemoryStore();
     const chains = openChains({ ledgers: redisLedgers(memory.redis) });
     const signer = fakeSigner();
@@ -50,6 +50,7 @@ export class StuckDesk extends IntentDesk {
       random: systemRandom,
       log: collectLog().log,
       environment: 'sandbox',
+      ...more,
     } as unknown as IntentDependencies;
     const desk: StuckDesk = new StuckDesk(await memory.open(clock as never), over, { chains, signer, network });
     const order = { walletId: 'wal_1', name: 'w', network };

@@ -1,0 +1,34 @@
+-- Undoes the blocks from fromMs to nowMs: their transactions are in the next block. Answers FINAL and how many blocks would leave the final
+-- transactions alone, and changes nothing; or OK and the number of the moved transactions.
+-- confirmations: of a transaction without its own number.
+-- @keys prefixKey
+-- @args fromMs, nowMs, nextMs, blockMs, confirmations
+
+local undone = redis.call('ZRANGEBYSCORE', prefixKey .. 'mined', fromMs, nowMs, 'WITHSCORES')
+local least
+for i = 1, #undone, 2 do
+  local needed = redis.call('HGET', prefixKey .. 'tx:' .. undone[i], 'confirmations') or confirmations
+  local depth = math.floor((nowMs - undone[i + 1]) / blockMs) + 1
+  if depth >= tonumber(needed) and not (least and least < depth) then least = depth - 1 end
+end
+if least then return {'FINAL', least} end
+for i = 1, #undone, 2 do
+  local id = undone[i]
+  local tx = prefixKey .. 'tx:' .. id
+  local function move(address, direction)
+    local index, name = prefixKey .. 'at:' .. address, direction .. ':' .. id
+    if redis.call('ZSCORE', index, name) then redis.call('ZADD', index, nextMs, name) end
+  end
+  local names = redis.call('HMGET', tx, 'from', 'to')
+  if names[1] then
+    redis.call('HSET', tx, 'minedAtMs', nextMs, 'reorganized', '1')
+    redis.call('ZADD', prefixKey .. 'mined', nextMs, id)
+    move(names[1], 'out')
+    move(names[2], 'in')
+    for _, field in ipairs(redis.call('HKEYS', tx)) do
+      local account = string.match(field, '^o:(.*)$')
+      if account then move(account, 'in') end
+    end
+  end
+end
+return {'OK', #undone / 2}
