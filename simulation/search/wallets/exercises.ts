@@ -7,6 +7,7 @@ import { evaluations, nameLists, policyVersions, wholeRiskRule } from './control
 import { drawFrom } from './draw.ts';
 import type { Exercise } from './exercise.ts';
 import { pausedWebhook, retriedDelivery } from './hook-exercises.ts';
+import { signedMessages } from './message-exercise.ts';
 import { frozenToken, market, wholeStrategy, wholeVault } from './module-exercises.ts';
 import { oneDifference, silentProvider } from './recon-exercises.ts';
 import { envelope } from './refusals.ts';
@@ -21,6 +22,7 @@ const exercises: Readonly<Record<string, Run>> = {
   wholeWallet,
   wholeIntent,
   stuckTransfer,
+  signedMessages,
   undoneTransfer,
   policyVersions,
   evaluations,

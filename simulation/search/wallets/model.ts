@@ -157,6 +157,8 @@ export class Model {
     const decided = this.#controls.decide([policy, ownPolicy].filter((name) => name != null) as string[], address, {
       amount,
       kind: told.kind,
+      // No other typed data of this name is taken.
+      isPermit: told.message?.typed_data?.primaryType.startsWith('Permit') === true,
       initiator,
       wantsHuman: mode === 'human_required',
       intentsLastHour: (this.#made.get(walletId) ?? 0) - own,

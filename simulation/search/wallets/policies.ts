@@ -34,6 +34,8 @@ export type Listing = 'blocked' | 'review' | 'clear';
 /** The inputs of a decision, at its moment. */
 export interface DecisionFacts {
   readonly kind: string;
+  /** It is decided as a transfer too. */
+  readonly isPermit: boolean;
   readonly amount: string;
   readonly listing: Listing;
   readonly intentsLastHour: number;
@@ -128,7 +130,8 @@ const allowed: Expected = { effect: 'allow', quorum: 0, approvers: [], timeoutS:
 /** The joint decision of the policies and risk rules in force, with the wallet's own setting and without the initiator's vote. */
 export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFacts): Expected {
   const { initiator, wantsHuman, ruleAction } = facts;
-  let decision = strictest(policies.map((terms) => ofOne(terms, facts)));
+  const views = facts.isPermit ? [facts, { ...facts, kind: 'transfer' }] : [facts];
+  let decision = strictest(policies.flatMap((terms) => views.map((view) => ofOne(terms, view))));
   if (ruleAction === 'deny') return denied;
   if (decision.effect === 'allow' && (wantsHuman || ruleAction === 'review')) {
     decision = { effect: 'require_approval', quorum: 1, approvers: [], timeoutS: humanTimeoutS };

@@ -232,8 +232,8 @@ function checkEffects({ submitted, wallets }: Tenancy, intents: readonly Intent[
       found('one-effect-a-key', `${key} was told ${intentId} and made ${made.join(', ') || 'nothing'}`);
   }
   const transactions = new Map<string, string>();
-  for (const { id, status, provider_tx_id: transaction } of intents) {
-    if (status !== 'completed') continue;
+  for (const { id, status, message, provider_tx_id: transaction } of intents) {
+    if (status !== 'completed' || message != null) continue;
     if (transaction === null) found('one-effect-a-key', `${id} is completed without a transaction`);
     const other = transactions.get(transaction!);
     if (other !== undefined) found('one-effect-a-key', `${id} and ${other} name one transaction`);

@@ -12,6 +12,8 @@ import { DocumentedModules } from './documented-modules.ts';
 export interface BookedIntent extends IntentTold {
   readonly id: string;
   readonly provider_tx_id: string | null;
+  /** Of a message, which has no transaction. */
+  readonly message?: object | null;
   readonly metadata: { readonly key?: string };
 }
 
@@ -95,8 +97,8 @@ export function checkMoney({ wallets, intents, events }: Books): string[] {
     }
   }
   const paid = new Map<string, string>();
-  for (const { id, status, provider_tx_id: transaction } of intents) {
-    if (status !== 'completed') continue;
+  for (const { id, status, message, provider_tx_id: transaction } of intents) {
+    if (status !== 'completed' || message != null) continue;
     if (transaction === null) faults.push(`intent ${id} is completed without a transaction`);
     else if (paid.has(transaction)) faults.push(`${id} and ${paid.get(transaction)} name one transaction`);
     else paid.set(transaction, id);

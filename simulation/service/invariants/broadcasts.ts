@@ -21,6 +21,7 @@ export interface BroadcastIntent {
   readonly destination?: { readonly address?: string | null } | null;
   readonly provider_tx_id: string | null;
   readonly provider_details?: { readonly raw_transaction: string } | null;
+  readonly message?: { readonly text: string | null; readonly hash: string; readonly signature: string | null } | null;
   readonly gap_transaction?: { readonly raw_transaction: string } | null;
 }
 
@@ -44,11 +45,32 @@ interface Broadcast {
 
 /** Every fault of an intent's transactions; empty if the cluster broadcast none. */
 export function checkBroadcast(intent: BroadcastIntent, wallet: SigningWallet, verify: SignatureVerifier): string[] {
-  const { provider_details: details, gap_transaction: gap } = intent;
+  const { provider_details: details, gap_transaction: gap, message } = intent;
   return [
     ...(details ? faultsOf(details.raw_transaction, intent, wallet, verify, true) : []),
     ...(gap ? faultsOf(gap.raw_transaction, intent, wallet, verify, false) : []),
+    ...(message?.signature ? messageFaults({ ...message, signature: message.signature }, wallet, verify) : []),
   ].map((fault) => `the transaction of intent ${intent.id} ${fault}`);
+}
+
+/** EIP-191: 0x19 ‖ "Ethereum Signed Message:\n" ‖ length ‖ text. The hash of typed data is taken as it is shown. */
+function messageFaults(
+  {
+    text,
+    hash,
+    signature: signatureHex,
+  }: { readonly text: string | null; readonly hash: string; readonly signature: string },
+  { public_key: keyHex }: SigningWallet,
+  verify: SignatureVerifier,
+): string[] {
+  const bytes = Buffer.from(text ?? '');
+  const hashed = keccak_256(Buffer.concat([Buffer.from(`\x19Ethereum Signed Message:\n${bytes.length}`), bytes]));
+  if (text !== null && `0x${hex(hashed)}` !== hash) return ['is of a message with another hash'];
+  const signature = bytesOf(signatureHex, 'hex');
+  const [publicKey, message] = [bytesOf(keyHex ?? '', 'hex'), bytesOf(hash, 'hex')];
+  const isSigned =
+    signature.length === 65 && verify({ scheme: 'ecdsa', publicKey, message, signature: signature.subarray(0, 64) });
+  return isSigned ? [] : ['is a message that the key of its wallet has not signed'];
 }
 
 function faultsOf(

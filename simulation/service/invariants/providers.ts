@@ -28,7 +28,6 @@ export interface BookedWallet extends ToldWallet {
 
 export interface MovedIntent extends BookedIntent {
   readonly kind: string;
-  readonly message: object | null;
   readonly destination: { readonly address: string };
   readonly gap_transaction: { readonly provider_tx_id: string } | null;
   readonly status_history: readonly { readonly status: string }[];
@@ -164,7 +163,7 @@ function checkMovements(
     }
   }
   const unpaid = intents.find(
-    (intent) => intent.message === null && intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''),
+    (intent) => intent.message == null && intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''),
   );
   if (unpaid !== undefined) found('providers-agree', `${unpaid.id} is completed, and ${provider} knows nothing of it`);
 }

@@ -4,7 +4,8 @@
  * and none of the registry's; to other tenants it does not exist.
  */
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
-import { type Asset, assetOf, type TokenTerms } from '../../networks/assets.ts';
+import { type Asset, assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
+import type { NetworkId } from '../../networks/networks.ts';
 import type { Guard, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
 
 export interface TokenAssetRecord extends Versioned, TokenTerms {
@@ -15,8 +16,12 @@ export interface TokenAssetRecord extends Versioned, TokenTerms {
 export const tokenAssetType: RecordType<TokenAssetRecord> = {
   name: 'token_asset',
   status: ({ status }) => status,
-  indices: () => [],
+  indices: ({ contract }) => (contract === null ? [] : [ofContractIndex(contract)]),
 };
+
+function ofContractIndex(contract: string): string {
+  return `assets:contract:${contract.toLowerCase()}`;
+}
 
 /** One record a symbol: that is what makes symbols unique. */
 export function tokenAssetId(symbol: string): string {
@@ -35,9 +40,25 @@ export async function findAsset(
 ): Promise<KnownAsset | undefined> {
   const listed = assetOf(symbol);
   if (listed !== undefined) return listed;
-  const token = await store.read(tenant, tokenAssetType, tokenAssetId(symbol));
+  return ofToken(await store.read(tenant, tokenAssetType, tokenAssetId(symbol)));
+}
+
+/** undefined: the tenant knows no asset with this contract. */
+export async function findAssetAt(
+  { store, tenant }: { readonly store: TenantStore; readonly tenant: string },
+  network: NetworkId,
+  contract: string,
+): Promise<KnownAsset | undefined> {
+  const listed = assetsOn(network).find((asset) => asset.contract?.toLowerCase() === contract.toLowerCase());
+  if (listed !== undefined) return listed;
+  const indices = [ofContractIndex(contract)];
+  const { items } = await store.list(tenant, tokenAssetType, { indices, order: 'oldest', limit: 1 });
+  return ofToken(items.find((token) => token.network === network));
+}
+
+function ofToken(token: TokenAssetRecord | undefined): KnownAsset | undefined {
   if (token === undefined || token.status === 'deploying') return undefined;
-  const { network, decimals, contract } = token;
+  const { symbol, network, decimals, contract } = token;
   return { symbol, network, decimals, contract, token };
 }
 

@@ -55,7 +55,7 @@ export interface IntentOperation {
   readonly kind: IntentKind;
   readonly asset: Asset;
   readonly units: bigint;
-  /** Canonical. Of a deployment or a message: the wallet's own; of a burn: the zero address. */
+  /** Canonical. Of a deployment: the wallet's own; of a permit: the spender; of a burn: the zero address. */
   readonly toAddress: string;
   readonly message?: EvmMessage;
   readonly token?: TokenTerms | undefined;
@@ -91,19 +91,29 @@ export async function evaluateTransfer(
   request: TransferRequest,
 ): Promise<TransferEvaluation> {
   const { asset, units, toAddress } = checkFields(found.wallet, request, await findAsset(context, request.asset));
-  const { token } = asset;
-  if (token?.status === 'frozen') throw tokenFrozen(token);
-  const evaluation = await evaluateOperation(deps, context, found, {
+  return evaluateMovement(deps, context, found, {
     id: context.newId('txi'),
     kind: 'transfer',
     asset,
     units,
     toAddress,
-    ...(token !== undefined && { token: termsOf(token) }),
     policy: request.policy,
     fees: request.fees,
     metadata: request.metadata,
   });
+}
+
+/** Of an asset that may be the tenant's own token, whose units do not move while it is frozen. */
+export async function evaluateMovement(
+  deps: IntentDependencies,
+  context: RequestContext,
+  found: FoundWallet,
+  operation: IntentOperation & { readonly asset: KnownAsset },
+): Promise<TransferEvaluation> {
+  const { token } = operation.asset;
+  if (token?.status === 'frozen') throw tokenFrozen(token);
+  const known = { ...operation, ...(token !== undefined && { token: termsOf(token) }) };
+  const evaluation = await evaluateOperation(deps, context, found, known);
   if (token === undefined) return evaluation;
   return { ...evaluation, change: merge(evaluation.change, { guards: [unchangedToken(token)] }) };
 }

@@ -1,6 +1,6 @@
 /** Combines the decisions of several policies, and detects approvals that no token could give. Pure. */
 import type { PolicyDecision, TransactionFacts } from '../../custody/intents/public.ts';
-import { strictest } from './evaluate.ts';
+import { type PolicyVerdict, strictest } from './evaluate.ts';
 
 const strength = { allow: 0, require_approval: 1, deny: 2 } as const;
 
@@ -14,14 +14,9 @@ export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecisio
   const [first, ...others] = decisions;
   if (first === undefined) throw new Error('no policy has decided');
   if (others.length === 0) return first;
-  const terms = decisions.flatMap(({ approvals }) => approvals ?? []);
-  const approvals = terms.length === 0 ? undefined : strictest(terms);
-  const gravest = decisions.map(({ decision }) => decision).reduce((a, b) => (strength[a] >= strength[b] ? a : b));
-  const isImpossible = gravest === 'require_approval' && approvals === undefined;
-  const reason = decisions.map(({ policy, reason: why }) => `policy ${policy.name}: ${why}`).join('; ');
   return {
     ...first,
-    decision: isImpossible ? 'deny' : gravest,
+    ...jointly(decisions, decisions.map(({ policy, reason: why }) => `policy ${policy.name}: ${why}`).join('; ')),
     alsoPolicies: others.map(({ policy }) => policy),
     matchedRules: [
       ...new Set(
@@ -34,6 +29,28 @@ export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecisio
         .filter(({ rule }) => index === 0 || !isImplicit(rule))
         .map((line) => ({ ...line, rule: ruleOf(policy.name, line.rule) })),
     ),
+  };
+}
+
+/** What one policy says of a permit, as the signature that it is, with what it says of the transfer that this allows. */
+export function withTransfer(own: PolicyVerdict, transfer: PolicyVerdict): PolicyVerdict {
+  return {
+    ...jointly([own, transfer], `${own.reason}; as a transfer, ${transfer.reason}`),
+    matchedRules: [...new Set([...own.matchedRules, ...transfer.matchedRules])],
+    trace: [...own.trace, ...transfer.trace.map((line) => ({ ...line, result: `as a transfer: ${line.result}` }))],
+  };
+}
+
+function jointly(
+  verdicts: readonly Pick<PolicyVerdict, 'decision' | 'approvals'>[],
+  reason: string,
+): Pick<PolicyVerdict, 'decision' | 'approvals' | 'reason'> {
+  const terms = verdicts.flatMap(({ approvals }) => approvals ?? []);
+  const approvals = terms.length === 0 ? undefined : strictest(terms);
+  const gravest = verdicts.map(({ decision }) => decision).reduce((a, b) => (strength[a] >= strength[b] ? a : b));
+  const isImpossible = gravest === 'require_approval' && approvals === undefined;
+  return {
+    decision: isImpossible ? 'deny' : gravest,
     approvals: gravest === 'require_approval' ? approvals : undefined,
     reason: isImpossible ? `${reason}; no approvers satisfy all of them` : reason,
   };

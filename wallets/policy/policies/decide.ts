@@ -21,13 +21,13 @@ import type {
   ScreeningResult,
   TransactionFacts,
 } from '../../custody/intents/public.ts';
-import type { IntentKind } from '../../providers/port/kinds.ts';
-import { decisiveHabits, ruleInputOf } from '../risk/public.ts';
+import { type IntentKind, isMessage } from '../../providers/port/kinds.ts';
+import { decisiveHabits, ruleInputOf, viewsOf } from '../risk/public.ts';
 import { catalogGuard } from '../rules/catalog.ts';
 import { evaluationOf, evaluationPut, sibling } from '../rules/evaluation-record.ts';
 import { stateGuards } from '../rules/state-guards.ts';
 import { mergeReads, type StateReads } from '../rules/state-reads.ts';
-import { strictestOf, withVoters } from './combine.ts';
+import { strictestOf, withTransfer, withVoters } from './combine.ts';
 import { approvalTimeoutDefaultS, defaultPolicyName } from './default-policy.ts';
 import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';
 import { findPolicy, loadPolicy } from './load.ts';
@@ -136,11 +136,13 @@ function ofPolicy(
   screening: ScreeningResult,
   risk: RiskResult,
 ): PolicyDecision {
-  const toName =
-    facts.message === undefined
-      ? undefined
-      : { kind: facts.kind, ofNoKind: ruleInputOf({ ...facts, kind: '' as IntentKind }, screening, risk) };
-  const verdict = evaluatePolicy(policy, ruleInputOf(facts, screening, risk), screening.decision, toName);
+  const seen = (view: TransactionFacts) => ruleInputOf(view, screening, risk);
+  const verdicts = viewsOf(facts).map((view) => {
+    const mustBeNamed = view.message !== undefined && isMessage(view.kind);
+    const toName = mustBeNamed ? { kind: view.kind, ofNoKind: seen({ ...view, kind: '' as IntentKind }) } : undefined;
+    return evaluatePolicy(policy, seen(view), screening.decision, toName);
+  });
+  const verdict = verdicts.reduce(withTransfer);
   return withVoters(facts, { id, ...verdict, policy: identityOf(policy), mode: policy.record.mode });
 }
 

@@ -2,6 +2,7 @@
 
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
+import { permitOf } from '../../networks/permits.ts';
 import { fieldsOf } from '../../networks/typed-data.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/cel.ts';
@@ -22,10 +23,18 @@ export async function assessTransaction(
   const { rules, version } = await currentRiskRules(context);
   const trigger = testOutcome(context.principal.environment, facts.amount);
   const input = { facts, screening, trigger };
-  const result = scoreOf(input, ruleInputOf(facts, screening, undefined), rules, version);
+  const seen = viewsOf(facts).map((view) => ruleInputOf(view, screening, undefined));
+  const result = scoreOf(input, seen, rules, version);
   const counting = rules.filter(({ record }) => record.mode === 'enforce');
   const reads = mergeReads(...counting.map(({ rule }) => rule.reads));
   return { result, change: { guards: stateGuards(facts, reads) } };
+}
+
+/** A transaction as rules see it: a permit as the signature that it is, and as the transfer that its spender may make. */
+export function viewsOf(facts: TransactionFacts): readonly TransactionFacts[] {
+  const { message } = facts;
+  const isPermit = message?.typedData !== undefined && permitOf(message.typedData) !== undefined;
+  return isPermit ? [facts, { ...facts, kind: 'transfer' }] : [facts];
 }
 
 /** The facts of a transaction that rules read; `risk` when there is a score. */

@@ -1,5 +1,5 @@
 /** What other modules use of risk: rules in force, and the assessment of a transaction. */
-export { assessTransaction, ruleInputOf } from './assess.ts';
+export { assessTransaction, ruleInputOf, viewsOf } from './assess.ts';
 export { decisiveHabits } from './decisive-factors.ts';
 export { evictRiskRules } from './load.ts';
 export { riskRoutes } from './routes.ts';

@@ -29,16 +29,17 @@ export const scoreMax = 100;
 
 const strictness: Readonly<Record<RiskAction, number>> = { allow: 0, review: 1, deny: 2 };
 
+/** `seen`: the transaction in each way that rules see it; a rule that matches one of them counts. */
 export function scoreOf(
   input: FactorInput,
-  ruleInput: RuleInput,
+  seen: readonly RuleInput[],
   rules: readonly CompiledRiskRule[],
   rulesVersion: number,
 ): RiskResult {
   const found = rules
     .flatMap(({ record, rule }) => {
-      const value = rule.evaluate(ruleInput);
-      return value === false ? [] : [{ record, value }];
+      const value = seen.map((one) => rule.evaluate(one)).find((one) => one !== false);
+      return value === undefined ? [] : [{ record, value }];
     })
     .toSorted((a, b) => a.record.priority - b.record.priority);
   const factors = [...builtInFactorsOf(input), ...found.map(({ record, value }) => factorOf(record, value))];

@@ -49,7 +49,7 @@ export const variables: readonly RuleVariable[] = [
         name: 'kind',
         type: 'string',
         meaning:
-          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"; of wallets "typed_data"',
+          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"; of wallets "typed_data", and for a permit "transfer" too',
       },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },

@@ -5,6 +5,11 @@ import { recoverAddressTyped } from 'micro-eth-signer';
 import type { Static } from 'typebox';
 import { recoverTypedDataAddress, recoverMessageAddress as viemRecover } from 'viem';
 import { describe, expect, it } from 'vitest';
+import {
+  type TokenAssetRecord,
+  tokenAssetId,
+  tokenAssetType,
+} from '../../../../wallets/custody/assets/token-assets.ts';
 import { intentType } from '../../../../wallets/custody/intents/record.ts';
 import type { NetworkId } from '../../../../wallets/networks/networks.ts';
 import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
@@ -12,7 +17,7 @@ import type { PolicyBody } from '../../../../wallets/policy/policies/schemas.ts'
 import { nextPolicyVersion } from '../../../../wallets/policy/policies/write-policy.ts';
 import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
-import { update } from '../../../../wallets/store/changes.ts';
+import { create, update } from '../../../../wallets/store/changes.ts';
 import { done } from '../../../support/memory-store.ts';
 import { contextAt } from '../../companions/support/handlers.ts';
 import { devnet, testnet } from '../../providers/self-hosted/support.ts';
@@ -263,5 +268,162 @@ describe('typed data', () => {
     await expect(sign(desk, { message: text, typed_data: order })).rejects.toMatchObject(
       refusal('typed_data', 'duplicate_field'),
     );
+  });
+});
+
+const usdc = '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238';
+const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3';
+const maxUint = `${(1n << 256n) - 1n}`;
+const types = {
+  Permit: ['address owner', 'address spender', 'uint256 value', 'uint256 nonce', 'uint256 deadline'],
+  PermitDetails: ['address token', 'uint160 amount', 'uint48 expiration', 'uint48 nonce'],
+  PermitSingle: ['PermitDetails details', 'address spender', 'uint256 sigDeadline'],
+  PermitBatch: ['PermitDetails[] details', 'address spender', 'uint256 sigDeadline'],
+  TokenPermissions: ['address token', 'uint256 amount'],
+  PermitTransferFrom: ['TokenPermissions permitted', 'address spender', 'uint256 nonce', 'uint256 deadline'],
+};
+const typesOf = (...names: (keyof typeof types)[]) =>
+  Object.fromEntries(
+    names.map((one) => [one, types[one].map((field) => ({ type: field.split(' ')[0]!, name: field.split(' ')[1]! }))]),
+  );
+const typed = (primaryType: keyof typeof types, verifyingContract: string, message: object, more: object = {}) => ({
+  types: typesOf(primaryType),
+  ...{ primaryType, domain: { name: 'USD Coin', chainId: 11155111, verifyingContract }, message },
+  ...more,
+});
+const permit = (owner: string, value: string | number, more: object = {}) =>
+  typed('Permit', usdc, { owner, spender: somewhere, value, nonce: 0, deadline: maxUint }, more);
+const single = (token: string, amount: string | number, verifier = permit2) =>
+  typed(
+    'PermitSingle',
+    verifier,
+    { details: { token, amount, expiration: 1, nonce: 0 }, spender: somewhere, sigDeadline: 1 },
+    { types: typesOf('PermitSingle', 'PermitDetails') },
+  );
+const once = (token: string, amount: string | number) =>
+  typed(
+    'PermitTransferFrom',
+    permit2,
+    { permitted: { token, amount }, spender: somewhere, nonce: 0, deadline: 1 },
+    { types: typesOf('PermitTransferFrom', 'TokenPermissions') },
+  );
+const signs = { id: 'signs', effect: 'allow', when: 'tx.kind == "typed_data"' } as const;
+const pays = { id: 'pays', effect: 'allow', when: 'tx.kind == "transfer" && tx.amount <= units("100")' } as const;
+
+describe('a permit', () => {
+  it('is a transfer of its amount to its spender, by every rule about transfers', async () => {
+    const desk = await deskWith([signs, pays]);
+    const status = async (typed_data: object) => (await sign(desk, { typed_data }, { dry_run: 'true' })).decision;
+    for (const make of [
+      (value: number) => permit(desk.address, value),
+      (value: number) => single(usdc, value),
+      (value: number) => once(usdc, value),
+    ]) {
+      expect(await status(make(100_000_000))).toBe('allow');
+      expect(await status(make(100_000_001))).toBe('deny');
+    }
+    const made = await sign(desk, { typed_data: permit(desk.address, 25_000_000) });
+    expect(made).toMatchObject({
+      asset: 'USDC',
+      amount: '25',
+      destination: { address: somewhere },
+      kind: 'typed_data',
+    });
+    const before = await desk.balance('USDC');
+    await desk.run(1);
+    const { status: ended, message } = await read(desk, made.id);
+    expect([ended, message.signature]).toEqual(['completed', expect.stringMatching(/^0x/)]);
+    expect(await desk.balance('USDC')).toEqual(before);
+    const { transaction } = receipts.read(made.policy_receipt) as never as { readonly transaction: object };
+    expect(transaction).toMatchObject({ asset: 'USDC', amount: '25', to: somewhere, message_hash: message.hash });
+    // It counts among what went to its spender, and in the hour.
+    await policy(desk, 'default', [signs, { ...pays, when: 'history.intents_to_destination < 1' }]);
+    expect((await desk.transfer({ asset: 'USDC', amount: '1' }, { dry_run: 'true' })).decision).toBe('deny');
+  });
+
+  it.each([
+    [[signs], 'deny'],
+    [[pays, { ...signs, when: 'true' }], 'deny'],
+    [[signs, { ...pays, effect: 'require_approval', approvals: { quorum: 2 } }], 'require_approval'],
+    [[signs, pays, { id: 'no', effect: 'deny', when: 'tx.kind == "transfer" && tx.asset == "USDC"' }], 'deny'],
+    [[signs, pays, { id: 'no', effect: 'deny', when: 'tx.kind == "typed_data" && tx.amount > 0' }], 'deny'],
+    [[signs, { ...pays, when: 'risk.score < 30' }], 'allow'],
+  ] as readonly (readonly [Rules, string])[])('decided by %j is %s', async (rules, wanted) => {
+    const desk = await deskWith(rules);
+    const shown = await sign(desk, { typed_data: permit(desk.address, 1) }, { dry_run: 'true' });
+    expect(shown.decision).toBe(wanted);
+    expect(shown.trace).toHaveLength(2 * rules.length);
+  });
+
+  it('of the largest number is one of that amount', async () => {
+    const desk = await deskWith([signs, { ...pays, when: 'tx.amount >= tx.available && risk.score < 36' }]);
+    const made = await sign(desk, { typed_data: permit(desk.address, maxUint) });
+    expect(made).toMatchObject({
+      status: 'approved',
+      amount: `${maxUint.slice(0, -6)}.${maxUint.slice(-6)}`,
+      risk_score: 35,
+    });
+    await desk.run(1);
+    expect((await read(desk, made.id)).status).toBe('completed');
+  });
+
+  it('in another shape, of another contract or of unknown tokens is refused', async () => {
+    const desk = await deskWith([signs, { ...pays, when: 'true' }]);
+    const unknown = `0x${'22'.repeat(20)}`;
+    const owner = desk.address;
+    const loose = typesOf('Permit').Permit!.slice(0, 4);
+    const { deadline: _, ...message } = permit(owner, 1).message as Record<string, unknown>;
+    const daiLike = { types: { Permit: loose }, message };
+    const batch = typed(
+      'PermitBatch',
+      permit2,
+      { details: [{ token: usdc, amount: 1, expiration: 1, nonce: 0 }], spender: somewhere, sigDeadline: 1 },
+      { types: typesOf('PermitBatch', 'PermitDetails') },
+    );
+    const unsupported: object[] = [
+      permit(owner, 1, daiLike),
+      { ...permit(owner, 1), domain: { chainId: 11155111, verifyingContract: unknown } },
+      { ...permit(owner, 1), domain: { chainId: 11155111 } },
+      single(unknown, 1),
+      single(usdc, 1, unknown),
+      single(usdc, 1, usdc),
+      once(unknown, 1),
+      batch,
+      { ...order, domain: { ...order.domain, verifyingContract: permit2.toLowerCase() } },
+      { ...order, domain: { ...order.domain, verifyingContract: usdc } },
+    ];
+    for (const typed_data of unsupported) {
+      await expect(sign(desk, { typed_data }), JSON.stringify(typed_data)).rejects.toMatchObject({
+        kind: 'providerRejected',
+        details: [expect.objectContaining({ issue: 'not_supported' })],
+      });
+    }
+    await expect(sign(desk, { typed_data: permit(somewhere, 1) })).rejects.toMatchObject({
+      details: [expect.objectContaining({ field: 'typed_data.message.owner' })],
+    });
+  });
+
+  it('of the tenant’s own token is one of its units, and waits while that is frozen', async () => {
+    const desk = await deskWith([signs, { ...pays, when: 'tx.asset == "GOLD" && tx.amount == units("0.5")' }]);
+    const contract = `0x${'33'.repeat(20)}`;
+    const gold: TokenAssetRecord = {
+      ...{ id: tokenAssetId('GOLD'), version: 1, symbol: 'GOLD', name: 'Gold', network: 'eip155:11155111' },
+      ...{ decimals: 2, contract, supplyCap: '1000', status: 'active' },
+    };
+    await done(desk.store, desk.tenant, { puts: [create(tokenAssetType, gold)] });
+    const typed_data = { ...permit(desk.address, 50), domain: { chainId: 11155111, verifyingContract: contract } };
+    const { id } = await sign(desk, { typed_data });
+    const frozen: TokenAssetRecord = { ...gold, version: 2, status: 'frozen' };
+    await done(desk.store, desk.tenant, { puts: [update(tokenAssetType, gold, frozen)] });
+    await desk.run(1);
+    expect(await read(desk, id)).toMatchObject({
+      status: 'approved',
+      sub_status: 'TOKEN_FROZEN',
+      token: { symbol: 'GOLD' },
+    });
+    await expect(sign(desk, { typed_data })).rejects.toMatchObject({
+      details: [expect.objectContaining({ issue: 'frozen' })],
+    });
+    expect(desk.signer.orders).toEqual([]);
   });
 });

@@ -42,7 +42,12 @@ function score(
   const screened = screening(decision);
   const trigger = testOutcome(environment, given.amount);
   const compiled = rules.map((record) => ({ record, rule: compileRule(record.when, 'risk', 'when') }));
-  return scoreOf({ facts: given, screening: screened, trigger }, ruleInputOf(given, screened, undefined), compiled, 7);
+  return scoreOf(
+    { facts: given, screening: screened, trigger },
+    [ruleInputOf(given, screened, undefined)],
+    compiled,
+    7,
+  );
 }
 
 const codes = (result: ReturnType<typeof score>) => result.factors.map(({ code }) => code);
