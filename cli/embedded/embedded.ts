@@ -25,6 +25,7 @@ import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
 import { type Lock, takeLock } from '../common/lock.ts';
 import { listenFailure } from '../common/ports.ts';
+import { type HostedSandbox, hostedScenarios } from '../scenario/hosted.ts';
 import { clientDealersAllowed, rateLimitsOf, type Settings } from '../settings/config.ts';
 import { bannerLines, type Ready, type ReadyLineFacts, readyLine } from '../start/banner.ts';
 import type { ArmedChaos, ChaosRequest } from '../start/chaos.ts';
@@ -224,6 +225,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
   let keys: ReadyKey[] = [];
   let doing = `making ${clusters * nodes} nodes`;
   const logOf = logsOn(screen, verbose);
+  let hosted: HostedSandbox | undefined;
   const begin = async () => {
     // Makes room for a signal, and for the first note.
     await untilIdle();
@@ -235,6 +237,7 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
       readyMade: { tenant: sandboxTenant, schemes: sandboxSchemes },
       version: packageVersion(),
       consoleFiles,
+      scenarios: hostedScenarios(() => hosted),
       acceptAnyTestToken: settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
       corsOrigins: settings.SIGNMESH_CORS_ORIGINS,
       allowedHosts: settings.SIGNMESH_ALLOWED_HOSTS,
@@ -269,6 +272,8 @@ async function start(options: EmbeddedUp, { screen, stored, stateFile, recorder,
     .catch((error: unknown) => {
       throw error instanceof ApiServerError ? listenFailure(error.listener, error.cause) : error;
     });
+  const gateways = [{ http: `http://${service.httpAddress}`, grpc: service.grpcAddress }];
+  hosted = { gateways, token: sandbox.token, hasApiFaults: true };
   const { metricsUrl } = telemetry;
   let chaos: ArmedChaos | undefined;
   if (options.chaos !== undefined) {

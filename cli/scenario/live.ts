@@ -123,35 +123,53 @@ export interface SandboxAddresses {
   readonly token: string;
 }
 
+/** Who follows a run: hears of each step that begins, and may end it. */
+export interface RunFollower {
+  readonly signal: AbortSignal;
+  readonly onStep: (step: string) => void;
+}
+
+/** What a scenario needs and the sandbox does not have; undefined: it can run. */
+export async function hindranceOf(
+  api: SandboxApi,
+  scenario: CheckedScenario,
+  doors: SandboxAddresses | undefined,
+  hasApiFaults = true,
+): Promise<string | undefined> {
+  if (!scenario.worlds.includes('live')) return simulatedAlone;
+  const found = await nodesOf(api);
+  const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
+  const nodes = found.length / clusters;
+  const { clusters: wanted = 1, gateways = 1 } = scenario.cluster;
+  if (nodes !== scenario.cluster.nodes) return `it needs ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`;
+  if (clusters !== wanted) return `it needs ${counted(wanted)}, and the sandbox has ${counted(clusters)}`;
+  if (gateways > (doors?.gateways.length ?? 1)) return `it needs ${gateways} gateways: run it on a new cluster`;
+  if (doors === undefined && callsGrpc(scenario)) return 'it uses gRPC: run it on a new cluster';
+  if (!hasApiFaults && hasApiServerFaults(scenario)) return 'it needs faults of the API: start with --door-faults';
+  return undefined;
+}
+
+async function nodesOf(api: SandboxApi): Promise<readonly string[]> {
+  return (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
+}
+
 /** Runs one scenario on a sandbox, and heals it afterwards. `doors`: only the HTTP address of `api` by default. */
 export async function runOn(
   api: SandboxApi,
   scenario: CheckedScenario,
   flags: string,
   doors?: SandboxAddresses,
+  follower?: RunFollower,
 ): Promise<Run> {
-  const found = (await api.processes()).filter(({ process }) => isNode(process)).map(({ process }) => process);
-  const clusters = new Set(found.map((process) => splitName(process).cluster)).size;
-  const nodes = found.length / clusters;
-  if (!scenario.worlds.includes('live')) return unsupported(scenario, flags);
-  if (nodes !== scenario.cluster.nodes) {
-    return unsupported(scenario, flags, `it needs ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
-  }
-  const { clusters: wanted = 1, gateways = 1 } = scenario.cluster;
-  if (clusters !== wanted) {
-    return unsupported(scenario, flags, `it needs ${counted(wanted)}, and the sandbox has ${counted(clusters)}`);
-  }
-  if (gateways > (doors?.gateways.length ?? 1)) {
-    return unsupported(scenario, flags, `it needs ${gateways} gateways: run it on a new cluster`);
-  }
-  if (doors === undefined && callsGrpc(scenario)) {
-    return unsupported(scenario, flags, 'it uses gRPC: run it on a new cluster');
-  }
+  const hindrance = await hindranceOf(api, scenario, doors);
+  if (hindrance !== undefined) return unsupported(scenario, flags, hindrance);
+  const nodes = (await nodesOf(api)).length;
   // Earlier calls no longer count in the windows of this run.
   if (scenario.cluster.rate_limits) await new Promise((resolve) => setTimeout(resolve, rateWindowMs));
   const world = await LiveWorld.open({
     api,
-    nodes: found.length,
+    nodes,
+    ...(follower && { onStep: follower.onStep }),
     receiver: wantsEvents(scenario) ? 'registered' : usesWalletApi(scenario),
     ...(doors && {
       doors: doors.gateways.map(({ http }) => http),
@@ -163,6 +181,9 @@ export async function runOn(
   try {
     const evaluated = await new Promise<Verdict>((resolve, reject) => {
       world.onFailure(reject);
+      const end = () => world.end(new Error('the scenario was ended'));
+      if (follower?.signal.aborted) end();
+      else follower?.signal.addEventListener('abort', end, { once: true });
       runScenario(scenario, world, resolve, { custody });
     });
     const tookMs = world.nowMs();
@@ -209,7 +230,9 @@ function describe({ scenario, about, cluster, file }: CheckedScenario & Partial<
   return { scenario, about, world: 'live', seed: '', nodes, ...(clusters && { clusters }), replay } as const;
 }
 
-function unsupported(scenario: CheckedScenario, flags: string, cause = 'it runs only in the simulated world'): Run {
+const simulatedAlone = 'it runs only in the simulated world';
+
+function unsupported(scenario: CheckedScenario, flags: string, cause = simulatedAlone): Run {
   return { ...describe(scenario, flags), verdict: { kind: 'unsupported', cause }, tookMs: 0, events: [] };
 }
 

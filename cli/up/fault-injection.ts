@@ -13,7 +13,7 @@ import { faultEngine } from '../../scenarios/faults/engine.ts';
 import type { VendorFaultConduct } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { FaultInjector, type FaultInjectorOptions } from '../../scenarios/injection/fault-injector.ts';
 import { type Injector, ManyInjectors, processesIn } from '../../scenarios/injection/many-clusters.ts';
-import type { ProcessControl, QueueControl, SnapshotControl } from '../../scenarios/injection/ports.ts';
+import type { ProcessControl, QueueControl, ScenarioHost, SnapshotControl } from '../../scenarios/injection/ports.ts';
 import { nowMs } from '../../scenarios/injection/real-time.ts';
 import { FrameRecorder } from '../../scenarios/injection/recorder.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
@@ -38,6 +38,7 @@ export interface LivePlaneOptions {
   readonly vendor: () => { behave(conduct: VendorFaultConduct | undefined): void } | undefined;
   readonly doors: FaultInjectorOptions['doors'];
   readonly say: (line: string) => void;
+  readonly scenarios: ScenarioHost;
 }
 
 const linkedWithinMs = 5000;
@@ -131,6 +132,7 @@ export class LiveFaultInjection {
     }));
     this.#control = new SandboxController({
       ...{ injector: this.#all, processes, snapshots: snapshots(processes), about: { world: 'process', clusters } },
+      scenarios: this.#options.scenarios,
     });
     return processes;
   }

@@ -15,6 +15,7 @@ import { noHealth, reachable } from '../common/gateway-health.ts';
 import { type Lock, takeLock } from '../common/lock.ts';
 import { checkPortFree, checkPortsDiffer, type Listener, listenFailure } from '../common/ports.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
+import { type HostedSandbox, hostedScenarios } from '../scenario/hosted.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, readyLine } from '../start/banner.ts';
 import type { ArmedChaos, ChaosRequest } from '../start/chaos.ts';
@@ -265,6 +266,7 @@ class Run {
           doors,
           vendor: () => this.#vendor?.server,
           say,
+          scenarios: hostedScenarios(() => this.#hosted(sandbox, doors !== undefined)),
         })
       : undefined;
     this.#injector = injector;
@@ -433,6 +435,14 @@ class Run {
     const size = { nodes: nodes.length, threshold: settings.SIGNMESH_THRESHOLD ?? threshold };
     const ask = askAt(this.#httpUrl, sandbox.token);
     return armChaos(chaos, { ...size, ask, dataDir: settings.SIGNMESH_DATA_DIR });
+  }
+
+  /** undefined: it is starting. */
+  #hosted(sandbox: Sandbox | undefined, hasApiFaults: boolean): HostedSandbox | undefined {
+    if (sandbox === undefined || this.#cluster === undefined) return undefined;
+    const count = this.#options.settings.SIGNMESH_GATEWAYS;
+    const gateways = Array.from({ length: count }, (_, index) => this.#gatewayAddress(index));
+    return { gateways, token: sandbox.token, hasApiFaults };
   }
 
   #announce(

@@ -875,6 +875,10 @@ export interface FreezeToken {
   readonly reason?: string;
 }
 
+export interface GetSandboxScenarioResponse {
+  readonly scenario: SandboxScenario | null;
+}
+
 export interface HalfOpenFault extends EveryFault {
   readonly fault: 'half_open';
   readonly for_ms?: number;
@@ -2464,6 +2468,17 @@ export interface SandboxRequestLinePage {
   readonly next_cursor: string | null;
 }
 
+export interface SandboxScenario {
+  readonly scenario: string;
+  readonly state: 'running' | 'passed' | 'failed' | 'violated' | 'stuck' | 'ended' | 'broken';
+  readonly started_at: string;
+  readonly ended_at: string | null;
+  readonly steps: number;
+  readonly begun: number;
+  readonly step: string | null;
+  readonly cause: string;
+}
+
 export interface SandboxSession {
   readonly id: string;
   readonly kind: 'dkg' | 'signing';
@@ -2537,6 +2552,7 @@ export interface SandboxStreamBatch {
   readonly faults?: readonly SandboxFault[];
   readonly requests?: readonly SandboxRequestLine[];
   readonly figures?: SandboxFigures;
+  readonly scenario?: SandboxScenario;
   readonly left_out: {
     readonly frames?: number;
     readonly processes?: number;
@@ -2563,6 +2579,7 @@ export interface SandboxStreamHello {
   readonly faults: readonly SandboxFault[];
   readonly sessions: readonly SandboxStreamSession[];
   readonly requests: readonly SandboxRequestLine[];
+  readonly scenario: SandboxScenario | null;
   readonly missing: readonly ({
     readonly topic: 'frames' | 'processes' | 'faults' | 'sessions' | 'deliveries' | 'figures' | 'requests';
     readonly why: string;
@@ -2830,6 +2847,13 @@ export interface StaleReplayFault extends EveryFault {
 
 export interface StaleReplayFaultRequest extends StaleReplayFault {
   readonly expires_in_s?: number;
+}
+
+export interface StartSandboxScenario {
+  /** the YAML of the file: docs/scenarios.md */
+  readonly file: string;
+  /** start afresh first; false by default */
+  readonly reset?: boolean;
 }
 
 export interface StoreFailingFault extends EveryFault {
@@ -4007,6 +4031,12 @@ export interface SandboxApi {
   queues(options?: CallOptions): Promise<SandboxQueues>;
   /** Say what load a generator intends now: `POST /v1/sandbox/load`, scope `sandbox:admin`. */
   sayLoad(body: SandboxIntendedLoad, options?: CallOptions): Promise<void>;
+  /** Run a scenario file on this sandbox; one at a time: `POST /v1/sandbox/scenarios`, scope `sandbox:admin`. */
+  startScenario(body: StartSandboxScenario, options?: CallOptions): Promise<SandboxScenario>;
+  /** Read the scenario that runs, or that ran last: `GET /v1/sandbox/scenarios`, scope `sandbox:admin`. */
+  scenario(options?: CallOptions): Promise<GetSandboxScenarioResponse>;
+  /** End the scenario that runs, and heal the sandbox: `DELETE /v1/sandbox/scenarios`, scope `sandbox:admin`. */
+  endScenario(options?: CallOptions): Promise<SandboxScenario>;
   /** Make a receiver of webhooks at this gateway, and its webhook: `POST /v1/sandbox/inboxes`, scope `sandbox:admin`. */
   createInbox(body?: CreateSandboxInbox, options?: CallOptions): Promise<NewSandboxInbox>;
   /** List the inboxes of the caller’s tenant, newest first: `GET /v1/sandbox/inboxes`, scope `sandbox:admin`. */
@@ -4261,6 +4291,9 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     request: { id: 'getSandboxRequest', method: 'GET', path: '/v1/sandbox/requests/:id', repeat: 'always' },
     queues: { id: 'getSandboxQueues', method: 'GET', path: '/v1/sandbox/queues', repeat: 'always' },
     sayLoad: { id: 'sayIntendedLoad', method: 'POST', path: '/v1/sandbox/load', repeat: 'refused', input: 'body' },
+    startScenario: { id: 'startSandboxScenario', method: 'POST', path: '/v1/sandbox/scenarios', repeat: 'refused', input: 'body' },
+    scenario: { id: 'getSandboxScenario', method: 'GET', path: '/v1/sandbox/scenarios', repeat: 'always' },
+    endScenario: { id: 'endSandboxScenario', method: 'DELETE', path: '/v1/sandbox/scenarios', repeat: 'refused' },
     createInbox: { id: 'createSandboxInbox', method: 'POST', path: '/v1/sandbox/inboxes', repeat: 'refused', input: 'body' },
     inboxes: { id: 'listSandboxInboxes', method: 'GET', path: '/v1/sandbox/inboxes', repeat: 'always', list: 'inboxes' },
     inbox: { id: 'getSandboxInbox', method: 'GET', path: '/v1/sandbox/inboxes/:id', repeat: 'always' },

@@ -41,6 +41,8 @@ export interface LiveWorldOptions {
   readonly token?: string;
   /** Checks answers, events and faults; a live world shows no frames and no writes. */
   readonly checkers?: readonly Checker[];
+  /** A step has begun. */
+  readonly onStep?: (step: string) => void;
 }
 
 type Handlers = { readonly [Q in QuestionName]: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> };
@@ -182,14 +184,21 @@ export class LiveWorld implements ScenarioWorld {
     gets: (answer: Questions[Q]['gets']) => void,
     fails?: (error: Error) => void,
   ): void {
+    // A call that was under way when the run ended.
+    if (this.#failed !== undefined && fails === undefined) return;
     const handler = this.#handlers[question] as (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']>;
     handler(asks).then(gets, (cause: unknown) => {
       const error = cause instanceof Error ? cause : new Error(String(cause));
       if (fails) return fails(error);
       // The sandbox itself does not answer, so the scenario gets no verdict.
-      this.#failed ??= error;
-      this.#onFailure?.(this.#failed);
+      this.end(error);
     });
+  }
+
+  /** The run has no verdict, and asks nothing more. */
+  end(why: Error): void {
+    this.#failed ??= why;
+    this.#onFailure?.(this.#failed);
   }
 
   #failed: Error | undefined;
@@ -265,6 +274,7 @@ export class LiveWorld implements ScenarioWorld {
     step: async (step) => {
       this.#observed.push({ kind: 'step', atMs: this.nowMs(), ...step });
       if (step.what === 'began') {
+        this.#options.onStep?.(step.step);
         this.#perform(this.#receiverFaults.step(step.step, this.nowMs()));
         await this.#insist(() => this.#api.step(step.step));
       }

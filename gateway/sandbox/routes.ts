@@ -17,6 +17,7 @@ import { IntendedLoads, loadRoutes } from './load-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
 import { requestRoutes } from './request-routes.ts';
+import { scenarioRoutes } from './scenario-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { streamRoutes } from './stream-routes.ts';
 import { timeRoutes } from './time-routes.ts';
@@ -37,6 +38,7 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...streamRoutes(deps, loads),
     ...requestRoutes(deps),
     ...loadRoutes(deps, loads),
+    ...scenarioRoutes(deps),
     ...inboxRoutes(deps),
     ...tokenRoutes(deps),
   ];

@@ -5,7 +5,7 @@
  */
 import type { Cancel, Timers } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';
-import type { SandboxControl, StreamGives } from '../../scenarios/faults/control.ts';
+import type { SandboxControl, ScenarioStatus, StreamGives } from '../../scenarios/faults/control.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import type { SeenSession, StreamPosition, StreamTopic } from '../../scenarios/faults/stream.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
@@ -16,6 +16,7 @@ import type { IntendedLoads } from './load-routes.ts';
 import { nodeView } from './node-routes.ts';
 import type { RequestLog, SeenRequest } from './request-log.ts';
 import { lineOf, type RequestLineValue } from './request-views.ts';
+import { scenarioView } from './scenario-routes.ts';
 import { isoTime } from './shared.ts';
 import type { StreamPlace } from './stream-places.ts';
 import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
@@ -94,6 +95,8 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   #admittedMs: number;
   #measured: Measured | undefined;
   #counted: CountedRequests | undefined;
+  /** As it was shown last. */
+  #scenario = '';
 
   constructor(options: SandboxStreamOptions) {
     this.#options = options;
@@ -179,7 +182,15 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
 
   async #hello(): Promise<string> {
     this.#asked = undefined;
-    const { about, processes = [], faults = [], sessions, lost } = this.#heard(await this.#ask(0, true, false));
+    const {
+      about,
+      processes = [],
+      faults = [],
+      sessions,
+      scenario,
+      lost,
+    } = this.#heard(await this.#ask(0, true, false));
+    this.#newScenario(scenario);
     const { topics } = this.#options;
     const hello: StreamHelloValue = {
       ...{ kind: 'hello', world: about.world, version: this.#options.version },
@@ -189,6 +200,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
       faults: faults.map(faultView),
       sessions: await this.#sessions(sessions),
       requests: this.#present(),
+      scenario: scenario && scenarioView(scenario),
       missing: missingIn(about.world, topics),
       ...{ lost, next: this.#position() },
     };
@@ -201,7 +213,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     const [requests, next] = [this.#present(), this.#position()];
     return {
       ...{ kind: 'hello', world: 'process', version: this.#options.version, began_at: null, clusters: [] },
-      ...{ processes: [], faults: [], sessions: [], requests, missing, lost: false, next },
+      ...{ processes: [], faults: [], sessions: [], requests, scenario: null, missing, lost: false, next },
     };
   }
 
@@ -217,12 +229,14 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     const given = await this.#orRequests(this.#asked);
     if (given === undefined) return this.#requestsAlone();
     this.#asked = undefined;
-    const { events, positions, sessions, processes, faults, totals, leftOut, lost } = this.#heard(given);
+    const { events, positions, sessions, processes, faults, totals, scenario, leftOut, lost } = this.#heard(given);
+    const ran = this.#newScenario(scenario);
     const figures = totals && this.#figures({ ...totals, atMs: timers.elapsedMs() });
     const news = this.#newRequests();
     const isNews =
       events.length + sessions.length + news.requests.length > 0 ||
       figures !== undefined ||
+      ran !== undefined ||
       lost ||
       Object.keys(leftOut).length > 0;
     if (!isNews) return undefined;
@@ -232,6 +246,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
       ...(processes !== undefined && { processes: this.#nodes(processes) }),
       ...(faults !== undefined && { faults: faults.map(faultView) }),
       ...(figures !== undefined && { figures }),
+      ...(ran !== undefined && { scenario: scenarioView(ran) }),
       ...(news.requests.length > 0 && { requests: news.requests }),
       left_out: { ...leftOut, ...(news.leftOut > 0 && { requests: news.leftOut }) },
       ...{ lost: lost || news.lost, next: this.#position() },
@@ -262,6 +277,14 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     this.#bytesLeft = Math.min(bytesPerSecond, this.#bytesLeft + earned);
     this.#countedMs = nowMs;
     return Math.max(0, this.#bytesLeft - frameBytes);
+  }
+
+  /** undefined: it is as it was. */
+  #newScenario(scenario: ScenarioStatus | null): ScenarioStatus | undefined {
+    const now = JSON.stringify(scenario);
+    if (now === this.#scenario || scenario === null) return undefined;
+    this.#scenario = now;
+    return scenario;
   }
 
   #position(): string {

@@ -7,6 +7,7 @@ import { FaultView } from './fault-schemas.ts';
 import { IntendedLoad } from './load-routes.ts';
 import { NodeView } from './node-routes.ts';
 import { RequestLine } from './request-views.ts';
+import { ScenarioView } from './scenario-routes.ts';
 
 const count = Type.Integer({ minimum: 0 });
 const LeftOut = Type.Optional(count);
@@ -59,6 +60,7 @@ export const StreamHello = Closed(
     faults: Type.Array(FaultView, { description: 'as `GET /v1/sandbox/faults` lists them' }),
     sessions: Type.Array(StreamSession, { description: 'the newest ones, oldest first' }),
     requests: Type.Array(RequestLine, { description: 'the last ones that fit, oldest first' }),
+    scenario: Nullable(ScenarioView, { description: 'the file that runs, or ran last' }),
     missing: Type.Array(Closed({ topic: Topic, why: Type.String({ description: 'in one line' }) }), {
       description: 'topics that this world cannot show',
     }),
@@ -115,6 +117,7 @@ export const StreamBatch = Closed(
       }),
     ),
     figures: Type.Optional(StreamFigures),
+    scenario: Type.Optional(ScenarioView),
     left_out: Closed(
       {
         frames: LeftOut,

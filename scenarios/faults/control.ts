@@ -33,6 +33,22 @@ export interface SnapshotStatus {
   readonly bytes: number;
 }
 
+/** A scenario file that runs on the sandbox, or ran last. */
+export interface ScenarioStatus {
+  readonly scenario: string;
+  /** `ended`: by a caller. `broken`: the sandbox no longer answered it. */
+  readonly state: 'running' | 'passed' | 'failed' | 'violated' | 'stuck' | 'ended' | 'broken';
+  readonly startedMs: number;
+  /** null: it runs. */
+  readonly endedMs: number | null;
+  readonly steps: number;
+  readonly begun: number;
+  /** The step that began last. */
+  readonly step: string | null;
+  /** Why it did not pass. */
+  readonly cause: string;
+}
+
 /** One frame of a session, as the fault injector saw it pass. */
 export type TranscriptFrame = Extract<RunEvent, { kind: 'frame' }>;
 
@@ -62,6 +78,8 @@ export interface StreamGives {
   readonly processes?: readonly NodeStatus[];
   readonly faults?: readonly ArmedStatus[];
   readonly totals?: Totals;
+  /** null: none ran. */
+  readonly scenario: ScenarioStatus | null;
   readonly leftOut: LeftOut;
   readonly lost: boolean;
   readonly next: StreamPosition;
@@ -146,6 +164,17 @@ export interface ControlMethods {
     readonly takes: { readonly id: string };
     readonly gives: { readonly snapshot: SnapshotStatus };
   };
+  /** Runs a scenario file; answered before its first step. */
+  'scenarios.start': {
+    readonly takes: { readonly file: string; readonly reset: boolean };
+    readonly gives: { readonly scenario: ScenarioStatus };
+  };
+  'scenarios.get': {
+    readonly takes: Record<string, never>;
+    readonly gives: { readonly scenario: ScenarioStatus | null };
+  };
+  /** Answered when the sandbox is healed. */
+  'scenarios.end': { readonly takes: Record<string, never>; readonly gives: { readonly scenario: ScenarioStatus } };
   /** As after the first start: no faults, no data except access tokens, correct clocks. */
   reset: { readonly takes: Record<string, never>; readonly gives: { readonly tookMs: number } };
 }

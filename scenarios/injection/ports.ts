@@ -2,7 +2,7 @@
  * What the injector needs of the process supervisor. Processes are named as in faults: "node/3", "coordinator",
  * "gateway", "worker" (all workers), "redis".
  */
-import type { NodeStatus, SnapshotStatus } from '../faults/control.ts';
+import type { NodeStatus, ScenarioStatus, SnapshotStatus } from '../faults/control.ts';
 
 export type ProcessStatus = Omit<NodeStatus, 'linked' | 'clockOffsetMs'>;
 
@@ -25,6 +25,16 @@ export interface ProcessControl {
   resume(process: string): void;
   /** Its clock is off by so much, now and after every restart. Resolves when it knows; a paused one hears of it later. */
   setClock(process: string, offsetMs: number): Promise<void>;
+}
+
+/** Runs scenario files on the sandbox, one at a time. */
+export interface ScenarioHost {
+  /** Of the one that runs, or ran last; undefined: none did. */
+  readonly status: ScenarioStatus | undefined;
+  /** `resets`: the sandbox starts afresh first. Throws ControlError; then nothing has happened. */
+  start(file: string, resets: boolean): Promise<ScenarioStatus>;
+  /** Resolves when the sandbox is healed. Throws not_found. */
+  end(): Promise<ScenarioStatus>;
 }
 
 /** The queue of webhook deliveries. */

@@ -16,7 +16,7 @@ import {
 } from '../faults/control.ts';
 import type { SandboxWorld } from '../faults/stream.ts';
 import type { Injector } from './many-clusters.ts';
-import type { ProcessControl, SnapshotControl } from './ports.ts';
+import type { ProcessControl, ScenarioHost, SnapshotControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
 import { StreamSource } from './stream-source.ts';
 
@@ -29,6 +29,8 @@ export interface SandboxControllerOptions {
   /** undefined: the Redis is not ours. */
   readonly snapshots: SnapshotControl | undefined;
   readonly about: SandboxWorld;
+  /** undefined: no scenario file runs here. */
+  readonly scenarios?: ScenarioHost | undefined;
 }
 
 /** A process that crashes without a given restart time. */
@@ -50,7 +52,7 @@ export class SandboxController implements SandboxControl {
   readonly #handlers: Handlers;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ injector, processes, snapshots, about }: SandboxControllerOptions) {
+  constructor({ injector, processes, snapshots, about, scenarios }: SandboxControllerOptions) {
     this.#injector = injector;
     this.#processes = processes;
     this.#snapshots = snapshots;
@@ -59,7 +61,9 @@ export class SandboxController implements SandboxControl {
       ...{ recording, beganMs, about },
       processes: () => this.#list(),
       faults: () => injector.list(),
+      scenario: () => scenarios?.status ?? null,
     });
+    const host = () => scenarios ?? noScenarios();
     this.#handlers = {
       'faults.create': ({ fault, expiresInMs }) => {
         const { id } = fault;
@@ -94,6 +98,9 @@ export class SandboxController implements SandboxControl {
       'snapshots.restore': ({ id }) => this.#inTurn(() => this.#restore(id)),
       // Not while it is restored: a start after a crash completes the restore from the same files.
       'snapshots.delete': ({ id }) => this.#inTurn(async () => ({ snapshot: this.#states().delete(id) })),
+      'scenarios.start': async ({ file, reset }) => ({ scenario: await host().start(file, reset) }),
+      'scenarios.get': () => ({ scenario: scenarios?.status ?? null }),
+      'scenarios.end': async () => ({ scenario: await host().end() }),
       reset: () => this.#inTurn(() => this.#reset()),
     };
   }
@@ -253,6 +260,11 @@ export class SandboxController implements SandboxControl {
     this.#turn = mine.catch(() => undefined);
     return mine;
   }
+}
+
+function noScenarios(): never {
+  const message = 'this sandbox runs no scenario files: use `signmesh up`, with or without --embedded';
+  throw new ControlError({ code: 'unsupported', message });
 }
 
 function missing(what: string, id: string): never {

@@ -3,7 +3,7 @@
  * boundary. It has no state of its pages: each says how far it has come, and nothing happens while none asks.
  */
 import { splitName } from '../faults/cluster-names.ts';
-import type { ArmedStatus, NodeStatus, StreamGives, StreamTakes } from '../faults/control.ts';
+import type { ArmedStatus, NodeStatus, ScenarioStatus, StreamGives, StreamTakes } from '../faults/control.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import { runEventJson } from '../faults/recording-json.ts';
 import { type LeftOut, type SandboxWorld, type StreamTopic, type Totals, topicOf } from '../faults/stream.ts';
@@ -17,6 +17,7 @@ export interface StreamSourceOptions {
   readonly about: SandboxWorld;
   readonly processes: () => readonly NodeStatus[];
   readonly faults: () => readonly ArmedStatus[];
+  readonly scenario: () => ScenarioStatus | null;
 }
 
 /** Of the bytes of a message: the rest is for events. */
@@ -41,7 +42,7 @@ export class StreamSource {
   }
 
   #read(takes: StreamTakes, from: number, isLost: boolean): StreamGives {
-    const { recording, beganMs, about, processes, faults } = this.#options;
+    const { recording, beganMs, about, processes, faults, scenario } = this.#options;
     const { topics, tenant, bytesMax, whole, figures } = takes;
     const has = (topic: StreamTopic): boolean => topics.includes(topic);
     // The first message has the present state; what came since `after` follows it.
@@ -68,6 +69,7 @@ export class StreamSource {
       ...(has('processes') && changes('process') && { processes: processes() }),
       ...(has('faults') && changes('fault') && { faults: faults() }),
       ...(figures && { totals: this.#totals() }),
+      scenario: scenario(),
       leftOut,
       lost: isLost || lost,
       next: { beganMs, position: next },

@@ -28,6 +28,7 @@ import { frameText } from '../../scenarios/faults/frame-text.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import type { ProcessName } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import { pauseFor } from '../../scenarios/injection/api-proxy-ports.ts';
+import type { ScenarioHost } from '../../scenarios/injection/ports.ts';
 import { Recording } from '../../scenarios/injection/recording.ts';
 import { SandboxController } from '../../scenarios/injection/sandbox-control.ts';
 import { CustodyWorld, type WorldOptions, type WorldSnapshot } from '../service/custody-world.ts';
@@ -49,6 +50,8 @@ export interface EmbeddedOptions
     'chainBlockMs' | 'providerTimeoutMs' | 'rateLimits' | 'retryScheduleMs' | 'config' | 'clientDealers'
   > {
   readonly http: ListenAddress;
+  /** Runs scenario files; undefined: none can be. */
+  readonly scenarios?: ScenarioHost | undefined;
   readonly grpc: ListenAddress;
   /** 1 by default. */
   readonly clusters?: number | undefined;
@@ -151,7 +154,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     nodes,
   }));
   const about = { world: 'embedded', clusters: each } as const;
-  const control = new SandboxController({ injector, processes, snapshots: states, about });
+  const control = new SandboxController({
+    injector,
+    processes,
+    snapshots: states,
+    about,
+    scenarios: options.scenarios,
+  });
   const seen = new RequestLog(systemPorts.timers);
   const inboxes = new Inboxes(systemPorts);
   let doors: ApiServers | undefined;

@@ -51,6 +51,17 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox?.stop());
 
+test('the sandbox runs a file itself, beside its supervisor', async () => {
+  const { sandbox: own } = createClient({ baseUrl: sandbox.ready.http, token: sandbox.ready.token });
+  const { state } = await own.startScenario({ file: readFileSync(join(folder, 'bad-partial.yaml'), 'utf8') });
+  expect(state).toBe('running');
+  const ended = await until(async () => {
+    const { scenario } = await own.scenario();
+    return scenario?.state === 'running' ? undefined : scenario;
+  }, 'the end of the scenario');
+  expect(ended).toMatchObject({ scenario: 'bad-partial', state: 'passed', cause: '' });
+});
+
 test('nearly all scenarios can be live', () => {
   expect(live.length).toBeGreaterThanOrEqual(30);
   expect(tried.map(({ scenario }) => scenario)).toEqual(expect.arrayContaining(usual));

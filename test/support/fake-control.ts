@@ -24,6 +24,7 @@ import {
   type ControlTakes,
   type NodeStatus,
   type SandboxControl,
+  type ScenarioStatus,
   type SnapshotStatus,
   type TranscriptFrame,
 } from '../../scenarios/faults/control.ts';
@@ -61,6 +62,7 @@ export class FakeControl implements SandboxControl {
     }),
   );
 
+  scenario: ScenarioStatus | null = null;
   /** What streams show. */
   readonly recording = new Recording(1_000);
   readonly #stream = new StreamSource({
@@ -68,6 +70,7 @@ export class FakeControl implements SandboxControl {
     about: { world: 'process', clusters: [{ number: 1, threshold: 3, nodes: 5 }] },
     processes: () => this.processes,
     faults: () => this.faults,
+    scenario: () => this.scenario,
   });
 
   async ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>> {
@@ -147,6 +150,13 @@ export class FakeControl implements SandboxControl {
       this.snapshots = this.snapshots.filter((one) => one !== snapshot);
       return { snapshot };
     },
+    'scenarios.start': ({ file }) => {
+      const of = { scenario: file, state: 'running', startedMs: 1_700_000_000_000, endedMs: null } as const;
+      this.scenario = { ...of, steps: 1, begun: 0, step: null, cause: '' };
+      return { scenario: this.scenario };
+    },
+    'scenarios.get': () => ({ scenario: this.scenario }),
+    'scenarios.end': () => ({ scenario: found(this.scenario ?? undefined) }),
     reset: () => ({ tookMs: 7 }),
   };
 

@@ -30,7 +30,7 @@ const hello = (next: string, more: Partial<SandboxStreamHello> = {}): SandboxStr
     faults: [],
     sessions: [],
   },
-  ...{ requests: [], missing: [], lost: false, next },
+  ...{ requests: [], scenario: null, missing: [], lost: false, next },
   ...more,
 });
 const batch = (next: string, more: Partial<SandboxStreamBatch> = {}): SandboxStreamBatch => ({

@@ -44,6 +44,20 @@ describe('load', () => {
   });
 });
 
+describe('scenarios', () => {
+  it('are started, read and ended, and the file enters no log', async () => {
+    expect((await call('GET', 'scenarios')).body).toEqual({ scenario: null });
+    const started = await call('POST', 'scenarios', { file: 'scenario: x' });
+    expect(started).toMatchObject({ status: 202, body: { state: 'running', ended_at: null, begun: 0 } });
+    expect(control.lastOf('scenarios.start')).toEqual({ file: 'scenario: x', reset: false });
+    expect((await call('GET', 'scenarios')).body).toEqual({ scenario: started.body });
+    expect((await call('DELETE', 'scenarios')).status).toBe(200);
+    control.scenario = null;
+    expect((await call('DELETE', 'scenarios')).status).toBe(404);
+    expect((await call('POST', 'scenarios', { file: '' })).status).toBe(400);
+  });
+});
+
 describe('faults', () => {
   it('are armed as the vocabulary has them, and expire by themselves', async () => {
     const fault = {

@@ -23,6 +23,7 @@ function sourceOf(recording: Recording): StreamSource {
   return new StreamSource({
     ...{ recording, beganMs, about: { world: 'process', clusters: [] } },
     processes: () => [status('node/1', 1), status('node/2', 1), status('redis', 2)],
+    scenario: () => null,
     faults: () => [],
   });
 }
