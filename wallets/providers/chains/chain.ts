@@ -7,7 +7,6 @@
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
-import type { Reorg } from './ledger.ts';
 import type { EvmEffect } from './token-contract.ts';
 
 export interface ChainTransaction {
@@ -62,6 +61,12 @@ export interface SubmitOptions {
   /** Mined without effect: it costs the fee and moves nothing. Lets a sandbox show a failure on demand. */
   readonly fails?: boolean;
 }
+
+export type Reorg =
+  /** How many were moved. */
+  | { readonly kind: 'done'; readonly transactions: number }
+  /** A transaction of these blocks is final; none is in the last `depth` blocks. */
+  | { readonly kind: 'final'; readonly depth: number };
 
 export interface Chain {
   readonly network: NetworkId;

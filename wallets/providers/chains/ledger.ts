@@ -9,7 +9,7 @@
 import type { NetworkId } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import type { Coin } from './bitcoin-transaction.ts';
-import type { FundedBy } from './chain.ts';
+import type { FundedBy, Reorg } from './chain.ts';
 import type { EvmFees } from './fees.ts';
 import type { EvmEffect, TokenConstructor } from './token-contract.ts';
 
@@ -91,12 +91,6 @@ export interface ReorgRequest {
   /** Of a transaction without its own number. */
   readonly confirmations: number;
 }
-
-export type Reorg =
-  /** How many were moved. */
-  | { readonly kind: 'done'; readonly transactions: number }
-  /** A transaction of these blocks is final; none is in the last `depth` blocks. */
-  | { readonly kind: 'final'; readonly depth: number };
 
 export interface AccountLedger extends Ledger {
   /** Adds units to an account, once per `key`. `by`: as a movement of the account. */

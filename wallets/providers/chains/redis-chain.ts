@@ -19,8 +19,8 @@ import { luaCommand } from '../../../core/redis/lua.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { type MovementDirection, readPlace, type StatementQuery } from '../port/statement.ts';
-import { ChainUnavailable } from './chain.ts';
-import type { Ledger, LedgerMovement, LedgerTransaction, Reorg, ReorgRequest } from './ledger.ts';
+import { ChainUnavailable, type Reorg } from './chain.ts';
+import type { Ledger, LedgerMovement, LedgerTransaction, ReorgRequest } from './ledger.ts';
 import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf, reorganize } from './scripts.ts';
 import type { EvmEffect } from './token-contract.ts';
 

@@ -2,8 +2,8 @@
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import { blockMsDefault, depthOf, headOf, nextBlockMs } from './block-time.ts';
-import type { ChainMovement, ChainTransaction } from './chain.ts';
-import { type Ledger, type LedgerMovement, type LedgerTransaction, type Reorg, reorgMaxMs } from './ledger.ts';
+import type { ChainMovement, ChainTransaction, Reorg } from './chain.ts';
+import { type Ledger, type LedgerMovement, type LedgerTransaction, reorgMaxMs } from './ledger.ts';
 
 export abstract class SimulatedChain<L extends Ledger> {
   readonly network: NetworkId;
