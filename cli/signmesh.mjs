@@ -90,8 +90,8 @@ async function main() {
   if (needsRedis && !isHelp) await ensureRedisFor(command);
   if (tests && !isHelp && globalThis.signmeshNoRedis === undefined) await ensureChromium();
 
-  // A signal that came during synchronous work is delivered now.
-  await new Promise((resolve) => setImmediate(resolve));
+  // A signal that came during synchronous work is delivered when the event loop polls: between two immediates, not before the first.
+  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   interruption.check();
   interruption.end();
   process.argv.splice(2, process.argv.length, ...args);

@@ -116,6 +116,7 @@ function route(
       return routeRead(facts, request.value);
     case 'inspectSession':
     case 'previewPartial':
+    case 'readNoncePools':
       return routeSandboxCall(facts, request, config.sandbox);
     case 'makeKey':
     case 'sign':

@@ -1,23 +1,31 @@
 /**
- * Two calls of a sandbox's gateway about any session of its tenant: InspectSession shows the session's state, PreviewPartial shows
- * what a node would submit to it now. Neither changes the session. Coordinators outside a sandbox refuse both.
+ * Calls of a sandbox's gateway. About any session of its tenant, InspectSession shows the session's state, PreviewPartial what a node
+ * would submit to it now; ReadNoncePools shows how many nonces wait. None changes anything. Coordinators outside a sandbox refuse them.
  */
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { sessionIdPattern } from '../proto/limits.ts';
 import type { CallRequest } from '../proto/wire.ts';
 import { answer } from './contract/call-answer.ts';
-import { type CallFacts, type CoordinatorEffect, sessionAddress, signingAddress } from './contract/messages.ts';
+import {
+  type CallFacts,
+  type CoordinatorEffect,
+  clusterAddress,
+  sessionAddress,
+  signingAddress,
+} from './contract/messages.ts';
 import { noPreviewReply, nothingToInspect } from './session/inspection-replies.ts';
 import { errorEffect } from './session/replies.ts';
 
-type SandboxRequest = Extract<CallRequest, { case: 'inspectSession' | 'previewPartial' }>;
+type SandboxRequest = Extract<CallRequest, { case: 'inspectSession' | 'previewPartial' | 'readNoncePools' }>;
 
-/** To the session's actor. */
+/** To the session's actor, or to the cluster's. */
 export function routeSandboxCall(facts: CallFacts, request: SandboxRequest, isSandbox: boolean): CoordinatorEffect {
   if (!isSandbox) {
     const text = 'only the coordinator of a sandbox shows what is in a session';
     return errorEffect(facts, CallErrorCode.MALFORMED, text);
   }
+  if (request.case === 'readNoncePools')
+    return { kind: 'send', to: clusterAddress, message: { kind: 'poolsCall', call: facts } };
   const { tenant } = facts;
   const { sessionId } = request.value;
   if (request.case === 'inspectSession') {

@@ -14,6 +14,7 @@ import { watchedConnection } from '../core/redis/connect.ts';
 import { RedisClusters } from '../core/redis/redis-clusters.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry/port.ts';
 import { uuidV7 } from '../proto/ids.ts';
+import { BullQueue } from '../wallets/delivery/deliveries/bull-queue.ts';
 import { tokenReports } from '../wallets/store/tampered.ts';
 import { writeAccessLines } from './access-log/access-lines.ts';
 import { allOf } from './access-log/access-log.ts';
@@ -114,9 +115,15 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const version = packageVersion();
   const seen = environment === 'sandbox' ? new RequestLog(timers) : undefined;
   const inboxes = environment === 'sandbox' ? new Inboxes({ random, timers }) : undefined;
+  // Made when a page asks for it.
+  let hooks: BullQueue | undefined;
+  const deliveries = () => {
+    hooks ??= new BullQueue({ redis, log });
+    return hooks.counts();
+  };
   const sandbox = {
-    ...{ version, control: config.sandboxControl, sessions: sandboxSessions({ calls }), tokens: store },
-    ...{ requests: seen, inboxes },
+    ...{ version, control: config.sandboxControl, sessions: sandboxSessions({ calls, cluster }), tokens: store },
+    ...{ requests: seen, inboxes, queues: { calls: () => calls.inFlight, deliveries } },
   };
   const { credentialKeysDir, recordKey } = config;
   const clusters = {

@@ -40,6 +40,8 @@ export function namedBy(request: CallRequest): Named {
       return { id: request.value.signingSessionId, makesKey: false };
     case 'closeKey':
       return { id: request.value.keyId, makesKey: false };
+    case 'readNoncePools':
+      return { id: '', makesKey: false };
     default:
       return { id: request.value.sessionId, makesKey: false };
   }
@@ -129,10 +131,9 @@ export function unreachableAnswer(
 }
 
 /** Calls whose answer has no receipt. */
-type Plain = Extract<CallRequest, { case: 'closeKey' | 'readSessions' | 'inspectSession' | 'previewPartial' }>;
-const plain: ReadonlySet<string> = new Set<Plain['case']>([
-  ...(['closeKey', 'readSessions', 'inspectSession', 'previewPartial'] as const),
-]);
+const plainCases = ['closeKey', 'readSessions', 'inspectSession', 'previewPartial', 'readNoncePools'] as const;
+type Plain = Extract<CallRequest, { case: (typeof plainCases)[number] }>;
+const plain: ReadonlySet<string> = new Set(plainCases);
 
 function isPlain(request: CallRequest): request is Plain {
   return plain.has(request.case);

@@ -2272,6 +2272,16 @@ export interface SandboxFigures {
   readonly failed: number;
   readonly p50_ms: number | null;
   readonly p99_ms: number | null;
+  readonly requests: {
+    readonly answered: number;
+    readonly refused: readonly ({
+      readonly code: string;
+      readonly count: number;
+    })[];
+    readonly p50_ms: number | null;
+    readonly p99_ms: number | null;
+  } | null;
+  readonly load: SandboxIntendedLoad | null;
   readonly processes: readonly ({
     readonly processes: readonly string[];
     readonly cpu: number | null;
@@ -2324,6 +2334,12 @@ export interface SandboxInboxSummaryPage {
   readonly next_cursor: string | null;
 }
 
+export interface SandboxIntendedLoad {
+  readonly load: string;
+  readonly stage: string;
+  readonly rate: number | null;
+}
+
 export interface SandboxKey {
   readonly session_id: string;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
@@ -2365,6 +2381,22 @@ export interface SandboxProcessEvent {
   readonly process: string;
   readonly what: 'up' | 'down' | 'paused' | 'resumed' | 'link_up' | 'link_down' | 'clock';
   readonly text: string;
+}
+
+export interface SandboxQueues {
+  readonly calls: number;
+  readonly deliveries: {
+    readonly waiting: number;
+    readonly active: number;
+    readonly delayed: number;
+  } | null;
+  readonly nonces: readonly ({
+    readonly cluster: number;
+    readonly node: number;
+    readonly scheme: 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340';
+    readonly waiting: number;
+    readonly awaited: number;
+  })[];
 }
 
 export interface SandboxReceiver {
@@ -3971,6 +4003,10 @@ export interface SandboxApi {
   requests(query?: { limit?: number; request_id?: string }, options?: CallOptions): Pages<SandboxRequestLine, SandboxRequestLinePage>;
   /** Read one of these requests: its body and its answer: `GET /v1/sandbox/requests/:id`, scope `sandbox:admin`. */
   request(id: string, options?: CallOptions): Promise<SandboxRequest>;
+  /** Read what waits: calls, deliveries, and nonces that nodes made ahead: `GET /v1/sandbox/queues`, scope `sandbox:admin`. */
+  queues(options?: CallOptions): Promise<SandboxQueues>;
+  /** Say what load a generator intends now: `POST /v1/sandbox/load`, scope `sandbox:admin`. */
+  sayLoad(body: SandboxIntendedLoad, options?: CallOptions): Promise<void>;
   /** Make a receiver of webhooks at this gateway, and its webhook: `POST /v1/sandbox/inboxes`, scope `sandbox:admin`. */
   createInbox(body?: CreateSandboxInbox, options?: CallOptions): Promise<NewSandboxInbox>;
   /** List the inboxes of the caller’s tenant, newest first: `GET /v1/sandbox/inboxes`, scope `sandbox:admin`. */
@@ -4223,6 +4259,8 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     receiver: { id: 'getSandboxReceiver', method: 'GET', path: '/v1/sandbox/receiver', repeat: 'always' },
     requests: { id: 'listSandboxRequests', method: 'GET', path: '/v1/sandbox/requests', repeat: 'always', input: 'query', list: 'requests' },
     request: { id: 'getSandboxRequest', method: 'GET', path: '/v1/sandbox/requests/:id', repeat: 'always' },
+    queues: { id: 'getSandboxQueues', method: 'GET', path: '/v1/sandbox/queues', repeat: 'always' },
+    sayLoad: { id: 'sayIntendedLoad', method: 'POST', path: '/v1/sandbox/load', repeat: 'refused', input: 'body' },
     createInbox: { id: 'createSandboxInbox', method: 'POST', path: '/v1/sandbox/inboxes', repeat: 'refused', input: 'body' },
     inboxes: { id: 'listSandboxInboxes', method: 'GET', path: '/v1/sandbox/inboxes', repeat: 'always', list: 'inboxes' },
     inbox: { id: 'getSandboxInbox', method: 'GET', path: '/v1/sandbox/inboxes/:id', repeat: 'always' },

@@ -10,6 +10,10 @@ const tints = families
   )
   .join('');
 
+const lines = ['accent', 'bad', 'good', 'byzantine', 'process', 'link', 'clock', 'queue', 'receipt', 'store']
+  .map((colour, index) => `.s${index}{--own:var(--${colour})}`)
+  .join('');
+
 export const styles = `${themes}${swatches}
 :root{--s1:4px;--s2:8px;--s3:12px;--s4:16px;--s5:24px;--s6:32px;--good-text:color-mix(in srgb,var(--good) 76%,var(--ink));--process-text:color-mix(in srgb,var(--process) 74%,var(--ink));--bad-text:color-mix(in srgb,var(--bad) 86%,var(--ink));--soft:color-mix(in srgb,var(--accent) 11%,var(--raised));--shadow:0 1px 2px rgb(20 24 30/.05),0 6px 24px rgb(20 24 30/.06)}
 @media (prefers-color-scheme:dark){:root{--shadow:0 1px 2px rgb(0 0 0/.3),0 8px 28px rgb(0 0 0/.25)}}
@@ -241,6 +245,16 @@ pre{margin:0;padding:10px 14px;overflow:auto;font-size:12.5px;line-height:1.55;o
 .last-call[open] .outcome{white-space:normal}
 .last-call .hint{margin-left:auto;font-size:12.5px;color:var(--accent);white-space:nowrap}
 .last-call .call{margin-bottom:var(--s3)}
+.plots{display:grid;gap:var(--s4);grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))}
+.plot{width:100%;height:auto;display:block;margin:var(--s2) 0;overflow:visible}
+.plot .axis{stroke:var(--rule)}
+.series{fill:none;stroke:var(--own);stroke-width:1.8;stroke-linejoin:round}
+.series.s4{stroke-dasharray:6 4}
+.window{fill:color-mix(in srgb,var(--bad) 16%,transparent);background:color-mix(in srgb,var(--bad) 30%,transparent)}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:2px var(--s4);font-size:13px}
+.key{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:6px}
+.key:not(.window){background:var(--own)}
+${lines}
 .token{max-width:520px;margin:8vh auto}
 @media (max-width:1560px){.world{display:none}}
 @media (max-width:1280px){nav button{padding:6px 8px}.top{column-gap:var(--s3)}.go-to input{width:124px}}

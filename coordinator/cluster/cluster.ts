@@ -29,6 +29,7 @@ import {
   receivedBody,
   wire,
 } from '../contract/messages.ts';
+import { outcomeEffect } from '../session/replies.ts';
 import {
   awaited,
   type CommitmentPools,
@@ -154,6 +155,8 @@ function receive(
     case 'watch':
       state.watchers.add(from);
       return [{ kind: 'send', to: from, message: nodesChanged(state, nowMs) }];
+    case 'poolsCall':
+      return [outcomeEffect(message.call, { case: 'readNoncePools', value: { pools: poolSizes(state) } })];
     case 'unwatch':
       state.watchers.delete(from);
       return [];
@@ -352,6 +355,16 @@ function refill(state: ClusterState, scheme: Scheme, nodeId: number, config: Clu
       message: wire({}, { case: 'dealNonces', value }),
     },
   ];
+}
+
+function poolSizes({ pools, ready }: ClusterState) {
+  const nodes = [...ready.keys()].sort((a, b) => a - b);
+  return nodes.flatMap((nodeId) =>
+    schemes.map((scheme) => ({
+      ...{ nodeId, scheme },
+      ...{ waiting: depth(pools, scheme, nodeId), awaited: awaited(pools, scheme, nodeId) },
+    })),
+  );
 }
 
 function readyNodes(state: ClusterState): number[] {

@@ -103,6 +103,8 @@ export type LocalMessage =
   | { readonly kind: 'inspectCall'; readonly call: InspectCall }
   | { readonly kind: 'previewCall'; readonly call: PreviewCall }
   | { readonly kind: 'readCall'; readonly call: ReadCall }
+  /** A sandbox's gateway reads the sizes of the pools of nonces. */
+  | { readonly kind: 'poolsCall'; readonly call: CallFacts }
   /**
    * A closed key tells its session to end. With `clientsOnly`: a wallet became stricter, and only sessions begun by clients
    * end.

@@ -82,6 +82,7 @@ function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult)
     case 'readSessions':
     case 'inspectSession':
     case 'previewPartial':
+    case 'readNoncePools':
       throw new Error('reads have their own answers');
   }
 }

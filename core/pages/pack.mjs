@@ -31,10 +31,11 @@ export function packPage(entry, isModule = false) {
     write: false,
     logLevel: 'warning',
   });
-  const [script, ...chunks] = outputFiles;
+  const { [`${basename(entry, '.ts')}.js`]: text, ...chunks } = Object.fromEntries(
+    outputFiles.map((file) => [basename(file.path), file.text]),
+  );
   return {
-    text: script.text,
-    chunks: Object.fromEntries(chunks.map(({ path, text }) => [basename(path), text])),
+    ...{ text, chunks },
     inputs: Object.keys(metafile.inputs),
   };
 }

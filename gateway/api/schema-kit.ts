@@ -1,6 +1,6 @@
 /** The pieces that schemas of the REST API are made of. JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
 import type { DescEnum } from '@bufbuild/protobuf';
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import Type, { type TObject, type TProperties, type TSchema, type TSchemaOptions } from 'typebox';
 import { enumSpellings, readEnumName } from '../../proto/enum-names.ts';
 import type { IdPrefix } from '../../proto/ids.ts';
 
@@ -88,8 +88,8 @@ export function ExternalId(description: string, example: string) {
   });
 }
 
-export function Nullable<T extends TSchema>(schema: T) {
-  return Type.Union([schema, Type.Null()]);
+export function Nullable<T extends TSchema>(schema: T, options: TSchemaOptions = {}) {
+  return Type.Union([schema, Type.Null()], options);
 }
 
 export function OneOf<const V extends readonly string[]>(values: V, options: object = {}) {

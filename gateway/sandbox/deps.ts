@@ -20,6 +20,13 @@ export interface InboxWebhooks {
   remove(context: RequestContext, id: string): Promise<Answer>;
 }
 
+export interface SandboxQueues {
+  /** Of this gateway, that wait for a coordinator. */
+  calls(): number;
+  /** Tries of deliveries, by state. */
+  deliveries(): Promise<Partial<Record<'waiting' | 'active' | 'delayed', number>>>;
+}
+
 export interface SandboxDeps {
   /** Of the service. */
   readonly version: string;
@@ -32,6 +39,8 @@ export interface SandboxDeps {
   readonly places: StreamPlaces;
   /** Of this gateway; undefined: it keeps none. */
   readonly requests?: RequestLog | undefined;
+  /** undefined: what waits is not known here. */
+  readonly queues?: SandboxQueues | undefined;
   /** At this gateway; undefined: it has none. */
   readonly inboxes?: Inboxes | undefined;
   readonly webhooks: InboxWebhooks;

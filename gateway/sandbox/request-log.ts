@@ -32,8 +32,8 @@ export interface RequestLogLimits {
 const defaults: RequestLogLimits = { ofTenantMax: 1_000, bytesMax: 32 * 1024 * 1024 };
 /** The entry and its ending. */
 const entryBytes = 1_000;
-/** A page's own reading would fill what it reads; its other reads have the header. */
-const own = /^\/v1\/sandbox\/(stream|requests(\/:id)?|tokens\/owner)$/;
+/** A page's own reading would fill what it reads, and a generator's notices what is measured; a page's other reads have the header. */
+const own = /^\/v1\/sandbox\/(stream|load|requests(\/:id)?|tokens\/owner)$/;
 /** The first number of a life is beyond the last one of the life before, by far. */
 const numbersPerMs = 1_000;
 /** Slots of dropped requests are given back in bulk. */
@@ -56,6 +56,7 @@ export class RequestLog implements RequestWatcher {
   #bytes = 0;
   #droppedUpTo = 0;
   #latest: string | undefined;
+  readonly #refused = new Map<string, number>();
 
   constructor(timers: Pick<Timers, 'elapsedMs' | 'epochMs'>, limits: Partial<RequestLogLimits> = {}) {
     this.#timers = timers;
@@ -74,6 +75,7 @@ export class RequestLog implements RequestWatcher {
     // The files of pages.
     if (principal === undefined && error === undefined && headers?.[faultsHeader] === undefined) return;
     if (headers?.[pageReadsHeader] !== undefined || (ending.route !== undefined && own.test(ending.route))) return;
+    if (error !== undefined) this.#refused.set(error.entry.code, (this.#refused.get(error.entry.code) ?? 0) + 1);
     const bytes = entryBytes + (body?.length ?? 0) + (answer?.body?.length ?? 0);
     const tenant = principal?.tenant ?? '';
     const of = this.#of(tenant);
@@ -104,6 +106,11 @@ export class RequestLog implements RequestWatcher {
   /** Where a reader begins that wants what comes. */
   get end(): number {
     return this.#next;
+  }
+
+  /** Of all requests since it began: those that were answered with an error, by its code. */
+  get refused(): ReadonlyMap<string, number> {
+    return this.#refused;
   }
 
   /** Since the Unix epoch, by the machine's clock. */

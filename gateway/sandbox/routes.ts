@@ -13,6 +13,7 @@ import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
 import { inboxRoutes } from './inbox-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { IntendedLoads, loadRoutes } from './load-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
 import { requestRoutes } from './request-routes.ts';
@@ -24,6 +25,7 @@ import { tokenRoutes } from './token-routes.ts';
 export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
   const { control, timers } = options;
   const deps = { ...options, control: control && answersInTime(control, timers) };
+  const loads = new IntendedLoads(timers);
   return [
     ...faultRoutes(deps),
     ...nodeRoutes(deps),
@@ -32,8 +34,9 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...timeRoutes(deps),
     ...chainRoutes(deps),
     ...recordingRoutes(deps),
-    ...streamRoutes(deps),
+    ...streamRoutes(deps, loads),
     ...requestRoutes(deps),
+    ...loadRoutes(deps, loads),
     ...inboxRoutes(deps),
     ...tokenRoutes(deps),
   ];

@@ -12,13 +12,24 @@ import { ServiceError } from '../api/errors/service-error.ts';
 import type { StreamCaller } from '../api/route.ts';
 import { ask } from './control.ts';
 import { faultView } from './fault-schemas.ts';
+import type { IntendedLoads } from './load-routes.ts';
 import { nodeView } from './node-routes.ts';
 import type { RequestLog, SeenRequest } from './request-log.ts';
 import { lineOf, type RequestLineValue } from './request-views.ts';
 import { isoTime } from './shared.ts';
 import type { StreamPlace } from './stream-places.ts';
 import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
-import { figuresBetween, type Measured, missingIn, type ReadTo, sessionView, textOf } from './stream-views.ts';
+import {
+  type CountedRequests,
+  countRequests,
+  figuresBetween,
+  type Measured,
+  missingIn,
+  type ReadTo,
+  requestsSince,
+  sessionView,
+  textOf,
+} from './stream-views.ts';
 
 export interface SandboxStreamOptions {
   /** Of the service. */
@@ -34,6 +45,7 @@ export interface SandboxStreamOptions {
   readonly after: ReadTo | undefined;
   /** Of this gateway; undefined: it keeps none. */
   readonly requests: RequestLog | undefined;
+  readonly loads?: IntendedLoads;
   readonly times?: Partial<SandboxStreamTimes>;
 }
 
@@ -81,6 +93,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   #lastMs = Number.NEGATIVE_INFINITY;
   #admittedMs: number;
   #measured: Measured | undefined;
+  #counted: CountedRequests | undefined;
 
   constructor(options: SandboxStreamOptions) {
     this.#options = options;
@@ -344,7 +357,12 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
   #figures(now: Measured): StreamBatchValue['figures'] {
     const before = this.#measured;
     this.#measured = now;
-    return before && figuresBetween(before, now);
+    const { requests: log, loads } = this.#options;
+    const counted = this.#counted;
+    this.#counted = log && countRequests(log);
+    if (before === undefined) return undefined;
+    const requests = log && counted ? requestsSince(log, counted) : null;
+    return { ...figuresBetween(before, now), requests, load: loads?.now ?? null };
   }
 
   /** By the machine's clock. */

@@ -6,6 +6,7 @@ import { ServiceError } from '../api/errors/service-error.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed } from '../api/schema-kit.ts';
 import type { SandboxDeps } from './deps.ts';
+import type { IntendedLoads } from './load-routes.ts';
 import { bytesPerSecond, SandboxStream } from './sandbox-stream.ts';
 import type { SandboxSessions } from './sessions.ts';
 import { common } from './shared.ts';
@@ -18,7 +19,10 @@ const place = (description: string) => Type.Optional(Type.String({ pattern: plac
 /** Sessions whose culprits are remembered. */
 const rememberedMax = 2_000;
 
-export function streamRoutes({ version, control, sessions, timers, places, requests }: SandboxDeps): readonly Route[] {
+export function streamRoutes(
+  { version, control, sessions, timers, places, requests }: SandboxDeps,
+  loads: IntendedLoads,
+): readonly Route[] {
   const culpritsOf = rememberCulprits(sessions);
   return [
     route({
@@ -63,7 +67,18 @@ export function streamRoutes({ version, control, sessions, timers, places, reque
           headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
           stream: (caller) =>
             new SandboxStream({
-              ...{ version, control, culpritsOf, timers, caller, requests, place: taken, topics, tenant: query.tenant },
+              ...{
+                version,
+                control,
+                culpritsOf,
+                timers,
+                caller,
+                requests,
+                loads,
+                place: taken,
+                topics,
+                tenant: query.tenant,
+              },
               ...{ after: after === undefined ? undefined : placeOf(after) },
             }),
         };

@@ -4,6 +4,7 @@ import { streamTopics } from '../../scenarios/faults/stream.ts';
 import { Closed, Nullable, OneOf } from '../api/schema-kit.ts';
 import { EventView } from './event-schemas.ts';
 import { FaultView } from './fault-schemas.ts';
+import { IntendedLoad } from './load-routes.ts';
 import { NodeView } from './node-routes.ts';
 import { RequestLine } from './request-views.ts';
 
@@ -79,6 +80,16 @@ export const StreamFigures = Closed(
       Type.Number({ description: 'from the first to the last frame of the completed sessions; null: none' }),
     ),
     p99_ms: Nullable(Type.Number()),
+    requests: Nullable(
+      Closed({
+        answered: count,
+        refused: Type.Array(Closed({ code: Type.String({ description: '`error.code`' }), count })),
+        p50_ms: Nullable(Type.Number({ description: 'of those that the gateway still keeps; null: none' })),
+        p99_ms: Nullable(Type.Number()),
+      }),
+      { description: 'of this gateway, without what pages read; null: it keeps none' },
+    ),
+    load: Nullable(IntendedLoad, { description: 'what a generator intends now; null: none runs' }),
     processes: Type.Array(
       Closed({
         processes: Type.Array(Type.String(), { description: 'all names in one process of the system' }),
@@ -128,4 +139,5 @@ export const StreamMessage = Type.Union([StreamHello, StreamBatch], {
 
 export type StreamSessionValue = Static<typeof StreamSession>;
 export type StreamHelloValue = Static<typeof StreamHello>;
+export type StreamFiguresValue = Static<typeof StreamFigures>;
 export type StreamBatchValue = Static<typeof StreamBatch>;

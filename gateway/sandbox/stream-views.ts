@@ -1,6 +1,7 @@
 /** What the supervisor gives for a stream, as the messages show it. */
 import type { SandboxWorld, SeenSession, StreamPosition, StreamTopic, Totals } from '../../scenarios/faults/stream.ts';
-import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
+import type { RequestLog } from './request-log.ts';
+import type { StreamFiguresValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
 
 const noDeliveries =
   'workers of a process cluster deliver directly, and the fault injector sees no delivery: read ' +
@@ -23,7 +24,8 @@ export interface Measured extends Totals {
   readonly atMs: number;
 }
 
-export function figuresBetween(before: Measured, now: Measured): NonNullable<StreamBatchValue['figures']> {
+/** What the supervisor measured. */
+export function figuresBetween(before: Measured, now: Measured): Omit<StreamFiguresValue, 'requests' | 'load'> {
   const overMs = now.atMs - before.atMs;
   const took = now.tookMs.toSorted((one, other) => one - other);
   const of = (count: 'frames' | 'bytes' | 'began' | 'completed' | 'failed') => Math.max(0, now[count] - before[count]);
@@ -42,6 +44,27 @@ export function figuresBetween(before: Measured, now: Measured): NonNullable<Str
       };
     }),
   };
+}
+
+/** How far a page has counted them. */
+export interface CountedRequests {
+  readonly end: number;
+  readonly refused: ReadonlyMap<string, number>;
+}
+
+export function countRequests(log: RequestLog): CountedRequests {
+  return { end: log.end, refused: new Map(log.refused) };
+}
+
+/** Since `before`. Their times are those of the requests that are still kept. */
+export function requestsSince(log: RequestLog, before: CountedRequests): StreamFiguresValue['requests'] {
+  const took = log.since(before.end).requests.map(({ entry, ending }) => ending.endedMs - entry.startedMs);
+  took.sort((one, other) => one - other);
+  const refused = [...log.refused].flatMap(([code, count]) => {
+    const more = count - (before.refused.get(code) ?? 0);
+    return more > 0 ? [{ code, count: more }] : [];
+  });
+  return { answered: log.end - before.end, refused, p50_ms: quantile(took, 0.5), p99_ms: quantile(took, 0.99) };
 }
 
 function quantile(sorted: readonly number[], share: number): number | null {

@@ -124,6 +124,8 @@ function requestWords(request: CallRequest): string {
       return request.value.keyId ?? '';
     case 'previewPartial':
       return `${request.value.sessionId ?? ''} node ${request.value.nodeId ?? 0}`;
+    case 'readNoncePools':
+      return '';
     default:
       return request.value.sessionId ?? '';
   }

@@ -8,6 +8,7 @@ import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_
 import {
   InspectSessionRequestSchema,
   PreviewPartialRequestSchema,
+  ReadNoncePoolsRequestSchema,
 } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReadSessionsRequestSchema } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
 import {
@@ -64,6 +65,7 @@ export abstract class SimClient {
   /** Calls that only a sandbox's gateway makes. */
   inspectSession = this.#method('inspectSession', InspectSessionRequestSchema);
   previewPartial = this.#method('previewPartial', PreviewPartialRequestSchema);
+  readNoncePools = this.#method('readNoncePools', ReadNoncePoolsRequestSchema);
 
   #method<K extends CallCase, Q extends DescMessage>(asked: K, schema: Q) {
     return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<ResponseOf<K>> => {

@@ -35,6 +35,7 @@ import type { StorePorts } from '../../wallets/store/redis-tenant-store.ts';
 import type { KeyRing } from '../../wallets/store/secrets/key-ring.ts';
 import { tokenReports } from '../../wallets/store/tampered.ts';
 import type { ProcessLife } from './process-life.ts';
+import type { Queues } from './queues.ts';
 
 /** The ports of a world with outside clients for its gateways. */
 export interface ServedGateway
@@ -69,6 +70,8 @@ export interface GatewayParts {
   readonly providers: Pick<WalletPorts, 'custodianRecords' | 'custodianBooks'>;
   readonly ring: KeyRing;
   readonly reconQueue: ReconQueue;
+  /** Of the world. */
+  readonly queues: Queues;
   readonly config: WorldConfig;
   /** undefined: calls are unlimited. */
   readonly rateLimits: RateLimitConfig | undefined;
@@ -98,8 +101,20 @@ export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'clu
 const version = '0.0.0-world';
 
 export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway {
-  const { clusters, identitySeed, redis, providers, ring, reconQueue, config, rateLimits, log, served, readyMade } =
-    parts;
+  const {
+    clusters,
+    identitySeed,
+    redis,
+    providers,
+    ring,
+    reconQueue,
+    queues,
+    config,
+    rateLimits,
+    log,
+    served,
+    readyMade,
+  } = parts;
   const { checkResponses } = parts;
   const { ports } = life;
   const { clock, timers, random } = ports;
@@ -149,7 +164,8 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
         sandbox: {
           ...{ version: served?.version ?? version, control: served?.control },
           ...{ requests: served?.requests, inboxes: served?.inboxes },
-          ...{ sessions: sandboxSessions({ calls }), tokens },
+          ...{ sessions: sandboxSessions({ calls, cluster }), tokens },
+          queues: { calls: () => calls.inFlight, deliveries: async () => queues.webhooks.counts },
         },
       }),
     },

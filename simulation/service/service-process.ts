@@ -106,7 +106,7 @@ export class ServiceProcess implements ApiServer {
     const parts = { redis, ring, log, config, reconQueue: reconQueueOf(queues, life, memory, log) };
     if (this.isGateway) {
       this.#gateway = startGateway(life, {
-        ...{ ...parts, providers, rateLimits, checkResponses, served, readyMade },
+        ...{ ...parts, providers, queues, rateLimits, checkResponses, served, readyMade },
         clusters: this.#reached(clusters),
         identitySeed: clusters.gatewaySeed,
       });

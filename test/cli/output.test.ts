@@ -23,7 +23,7 @@ test.each([
   expect(lostOutput(output)).toBe(reason);
 });
 
-test('a command that handles it itself goes on', async () => {
+test('a command that handles it itself is not ended', async () => {
   const output = failing('EPIPE');
   const ends: number[] = [];
   endWithOutput(output, (exitCode) => ends.push(exitCode));

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { identify } from '../../cli/common/process-records.ts';
 import { run as printCompletion } from '../../cli/completion.ts';
 import { serviceActions } from '../../cli/service/actions.ts';
 import { faultOfWords } from '../../cli/service/fault-words.ts';
@@ -175,6 +176,14 @@ describe('an embedded service in the foreground', () => {
     await signmesh('nodes resume 4');
     withdraw!();
     expect(runningCluster(place)).toBeUndefined();
+  });
+
+  test('leaves the file of another process, which has taken its place since', () => {
+    const place = temporaryFolder();
+    const withdraw = announceEmbedded(place, {} as never);
+    writeFileSync(join(place, 'embedded.json'), JSON.stringify({ ...identify(process.ppid), ready: {} }));
+    withdraw!();
+    expect(runningCluster(place)?.up.pid).toBe(process.ppid);
   });
 
   test('is not found when its process has ended', () => {

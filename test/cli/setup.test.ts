@@ -322,6 +322,13 @@ test.each((['SIGTERM', 'SIGINT', 'SIGHUP'] as const).slice(0, runs(1, 3)))(
   },
 );
 
+test('a signal while set-up waits for a program ends it: nothing starts', async () => {
+  const fixture = new Fixture();
+  await fixture.run(['x']);
+  fixture.program('redis-server', `kill -INT $PPID; echo 'Redis server v=7.2.4 sha=0'`);
+  expect(await fixture.run(['up'])).toEqual({ code: 130, stdout: '', stderr: 'Stopping: SIGINT.\n' });
+});
+
 test('a command that ignores the signal is killed by a second one, and an interrupted installation is not replaced', async () => {
   const fixture = new Fixture();
   rmSync(fixture.path('bin/redis-server'));

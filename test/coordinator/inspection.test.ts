@@ -1,5 +1,6 @@
 /** Looking into a session shows what is known and changes nothing, in every state. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { signingLifetimeMs } from '../../proto/limits.ts';
 import type { WireBody } from '../../proto/wire.ts';
@@ -203,10 +204,28 @@ describe('nothing is shown', () => {
     expect(() => world.inspectSession({ sessionId: 'k' }).result()).toThrow(
       /call failed: invalidRequest: only the coordinator of a sandbox/,
     );
+    expect(() => world.readNoncePools({}).result()).toThrow(/call failed: invalidRequest: only/);
     expect(() => world.previewPartial({ sessionId: 'sig_x', nodeId: 1 }).result()).toThrow(
       /call failed: invalidRequest: only/,
     );
   });
+});
+
+test('the pools of nonces show what waits, by node and scheme, and no nonce', () => {
+  const world = new SimCluster({ seed: 'pools', nodes: 3, config: { nonceBatchFirst: 32 } });
+  makeKey(world, 'k');
+  const pools = () => world.readNoncePools({}).result().pools;
+  const mock = () => pools().filter(({ scheme }) => scheme === Scheme.MOCK_ECDSA);
+  expect(pools()).toHaveLength(3 * 3);
+  // One batch, of twice the size: the pool was empty.
+  expect(mock().map(({ nodeId, waiting }) => [nodeId, waiting])).toEqual([1, 2, 3].map((nodeId) => [nodeId, 64]));
+  const { signingSessionId } = begin(world, 'draws');
+  world.submitSignatureShare({ signingSessionId }).result();
+  // One of each of two signers.
+  expect(mock().reduce((sum, { waiting }) => sum + waiting, 0)).toBe(3 * 64 - 2);
+  expect(pools()[0]).toEqual(expect.objectContaining({ awaited: 0 }));
+  world.crash('node/2');
+  expect(new Set(pools().map(({ nodeId }) => nodeId))).toEqual(new Set([1, 3]));
 });
 
 test('a look has the resume token of a paused session alone, and no nonce or share', () => {

@@ -68,6 +68,8 @@ const promised = [
   'POST /v1/sandbox/reset',
   'GET /v1/sandbox/recording',
   'GET /v1/sandbox/stream',
+  'GET /v1/sandbox/queues',
+  'POST /v1/sandbox/load',
   'GET /v1/sandbox/receiver',
   'POST /v1/dkg/initiate',
   'POST /v1/dkg/shares',

@@ -196,6 +196,10 @@ export class FakeSessions implements SandboxSessions, SessionReads {
     return this.known.get(`${tenant}/${sessionId}`) ?? create(InspectSessionResponseSchema, {});
   }
 
+  async noncePools() {
+    return [];
+  }
+
   async beginKey(_: unknown, { sessionId }: { readonly sessionId: string }) {
     const state = ReceiptState.ACCEPTED;
     const receipt = { sessionId, state, reasonCode: 'SESSION_ACCEPTED', message: 'it is accepted' };

@@ -212,6 +212,7 @@ export function startConsole(page: ConsoleBrowser): void {
       time: async () => (await import('./time-panel.ts')).timePanel,
       tenants: async () => (await import('./tenants-panel.ts')).tenantsPanel,
       faults: async () => (await import('./faults-panel.ts')).faultsPanel,
+      load: async () => (await import('./load-panel.ts')).loadPanel,
     },
     changed,
   );
@@ -232,7 +233,7 @@ export function startConsole(page: ConsoleBrowser): void {
     if (pictured !== store.nodes) picture = pictureOf(store.nodes);
     pictured = store.nodes;
     if (place.panel !== 'ceremonies' || place.chosen === '') open = undefined;
-    if (place.panel !== 'wallets' && place.panel !== 'webhooks') {
+    if (!['wallets', 'webhooks', 'load'].includes(place.panel)) {
       followed?.data.stop();
       followed = undefined;
     }

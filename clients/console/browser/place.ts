@@ -6,6 +6,7 @@ export const panels = [
   'requests',
   'webhooks',
   'faults',
+  'load',
   'wallets',
   'time',
   'tenants',

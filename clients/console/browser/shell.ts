@@ -14,6 +14,7 @@ export const panelNames: Readonly<Record<Panel, string>> = {
   requests: 'Requests',
   webhooks: 'Webhooks',
   faults: 'Faults',
+  load: 'Load',
   wallets: 'Wallets',
   time: 'Time and state',
   tenants: 'Tenants',

@@ -24,6 +24,14 @@ export interface SeenEvent {
   readonly event: SandboxEvent;
 }
 
+/** What was measured up to a moment of the page's clock. */
+export interface FigurePoint {
+  readonly atMs: number;
+  readonly figures: SandboxFigures;
+  /** Faults that were active, or triggered meanwhile. */
+  readonly faults: readonly string[];
+}
+
 export interface ConsoleStore {
   connection: Connection;
   readonly hello: SandboxStreamHello | undefined;
@@ -44,6 +52,8 @@ export interface ConsoleStore {
   usageOf(process: string): { readonly cpu: number | null; readonly bytes: number | null };
   /** Frames a second, a figure a second, the newest last. */
   readonly rates: readonly number[];
+  /** A point a second, the newest last. */
+  readonly history: readonly FigurePoint[];
   /** Events that the stream left out, since the page was opened. */
   readonly leftOut: number;
   /** Events were lost while the page was not connected. */
@@ -64,6 +74,7 @@ const sessionsMax = 2_000;
 /** As many as a gateway keeps of each of a few tenants. */
 const requestsMax = 3_000;
 const ratesMax = 60;
+const historyMax = 600;
 
 export function keyOf({ tenant, session }: Pick<SandboxStreamSession, 'tenant' | 'session'>): string {
   return `${tenant}/${session}`;
@@ -81,6 +92,8 @@ export function makeStore(clockMs: () => number): ConsoleStore {
   let latency: ConsoleStore['latency'];
   let nodesSeenMs = 0;
   let rates: readonly number[] = [];
+  let history: readonly FigurePoint[] = [];
+  let triggers: ReadonlyMap<string, number> = new Map();
   let leftOut = 0;
   let newest = { ms: 0, seenMs: clockMs() };
   let next: string | undefined;
@@ -142,6 +155,9 @@ export function makeStore(clockMs: () => number): ConsoleStore {
     get rates() {
       return rates;
     },
+    get history() {
+      return history;
+    },
     get leftOut() {
       return leftOut;
     },
@@ -179,6 +195,12 @@ export function makeStore(clockMs: () => number): ConsoleStore {
         figures = batch.figures;
         const { p50_ms: p50, p99_ms: p99 } = figures;
         if (p50 !== null) latency = { p50, p99: p99 ?? p50 };
+        const active = faults.filter(
+          (one) => one.state === 'holding' || one.trigger_count > (triggers.get(one.id) ?? 0),
+        );
+        const point = { atMs: clockMs(), figures, faults: active.map(({ id, fault }) => `${fault.fault} (${id})`) };
+        history = [...history, point].slice(-historyMax);
+        triggers = new Map(faults.map(({ id, trigger_count: count }) => [id, count]));
         rates = [...rates, (figures.frames * 1_000) / Math.max(1, figures.over_ms)].slice(-ratesMax);
       }
       for (const count of Object.values(batch.left_out)) leftOut += count ?? 0;

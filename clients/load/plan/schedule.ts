@@ -58,6 +58,15 @@ export function piecesOf(stage: OpenStage): readonly Piece[] {
   return [{ beginMs: 0, forMs, a: rate, b: rate }];
 }
 
+/** Arrivals a second that are expected at a time of the stage, in milliseconds from its beginning. */
+export function rateAt(stage: OpenStage, atMs: number): number {
+  const pieces = piecesOf(stage);
+  const piece = pieces.findLast(({ beginMs }) => beginMs <= atMs) ?? pieces[0]!;
+  const { beginMs, forMs, a, b } = piece;
+  const part = Math.min(1, Math.max(0, (atMs - beginMs) / forMs));
+  return 1_000 * a + 1_000 * (b - a) * part;
+}
+
 /** The time at which `count` arrivals of the piece are expected: 2n / (a + √(a² + 2sn)), stable where the slope s is 0. */
 function inverse({ a, b, forMs }: Piece, count: number): number {
   if (count === 0) return 0;

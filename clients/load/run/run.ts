@@ -14,8 +14,8 @@ import { LoadRecorder } from '../measure/recorder.ts';
 import { SelfMeter, saturation } from '../measure/self.ts';
 import type { Operation } from '../operations/operation.ts';
 import { prepare } from '../operations/prepare.ts';
-import type { LoadPlan, OperationName } from '../plan/plan.ts';
-import { expectedArrivals, seeded, withRate } from '../plan/schedule.ts';
+import type { LoadPlan, OperationName, RunStage } from '../plan/plan.ts';
+import { expectedArrivals, rateAt, seeded, withRate } from '../plan/schedule.ts';
 import { evaluateThresholds } from '../plan/threshold.ts';
 import { driftOf } from '../report/drift.ts';
 import type { LiveProgress } from '../report/live.ts';
@@ -85,6 +85,8 @@ class Run {
   readonly #random: () => number;
   readonly #faults: LoadFaults;
   #stage = 0;
+  /** undefined: no stage has begun. */
+  #intended: { readonly stage: RunStage; readonly beganMs: number } | undefined;
 
   constructor(
     options: LoadRunOptions,
@@ -210,6 +212,7 @@ class Run {
       const stage = withRate(planned, closedRate);
       this.#stage = index;
       const stageBeganMs = this.#clock.nowMs();
+      this.#intended = { stage, beganMs: stageBeganMs };
       await drive({
         stage,
         arrivals: plan.arrivals,
@@ -248,7 +251,7 @@ class Run {
       await this.#clock.sleep(beganMs + atMs - this.#clock.nowMs(), ending);
       const point = this.#recorder.point(this.#clock.nowMs() - beganMs, this.#inFlight.count);
       const processes = await this.#monitor.sample();
-      await this.#faults.sample(beganMs);
+      await Promise.all([this.#faults.sample(beganMs), this.#sayIntended()]);
       const now = performance.eventLoopUtilization();
       const whole = { ...point, processes, generator: performance.eventLoopUtilization(now, loop).utilization };
       loop = now;
@@ -260,6 +263,13 @@ class Run {
         errors: this.#recorder.errors(),
       });
     }
+  }
+
+  async #sayIntended(): Promise<void> {
+    if (this.#intended === undefined) return;
+    const { stage, beganMs } = this.#intended;
+    const rate = stage.shape === 'closed' ? null : rateAt(stage, this.#clock.nowMs() - beganMs);
+    await this.#service.sayLoad(this.#options.plan.name, stage.name, rate);
   }
 
   /** The operation that runs one at a time before and after the load. */

@@ -205,6 +205,43 @@ describeInBrowser('the console on an embedded service', (open) => {
 
   apiStories(open, () => running);
 
+  test('load is plotted with its refusals, its faults and what a generator intends, and is the same in tables', async () => {
+    const page = await open(`${url()}#/load`);
+    await isLive(page);
+    await page.locator('pre', { hasText: 'signmesh load sign' }).waitFor();
+    await running.must(204, 'POST', '/v1/sandbox/load', { load: '<b>mine</b>', stage: 'climb', rate: 40 });
+    await page
+      .locator('#intended', { hasText: '<b>mine</b>, stage climb: it intends 40.0 operations a second' })
+      .waitFor();
+    await running.must(201, 'POST', '/v1/sandbox/faults', {
+      fault: 'slow',
+      target: 'node/2',
+      by_ms: 5,
+      for_ms: 60_000,
+    });
+    await signature(running, 'sandbox-secp256k1', Buffer.alloc(32, 8), 'is plotted');
+    await running.must(404, 'GET', '/v1/wallets/wal_none');
+    const plot = (title: string) => page.locator(`[data-plot^="${title}"]`);
+    await plot('Refusals').locator('.legend', { hasText: 'not_found' }).waitFor();
+    await plot('Rate').locator('rect.window').first().waitFor();
+    await plot('Rate')
+      .locator('.legend', { hasText: /slow \(flt_\w+\)/ })
+      .waitFor();
+    await plot('Nonce pools')
+      .locator('.legend', { hasText: /mock_ecdsa [1-9]/ })
+      .waitFor();
+    await plot('Queues').locator('.legend', { hasText: 'deliveries waiting 0' }).waitFor();
+    await picture(page, 'console-load', 1_000);
+    await page.getByRole('button', { name: 'Tables' }).press('Enter');
+    await plot('Rate')
+      .getByRole('row', { name: /40 slow \(flt_\w+\)$/ })
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Plots' }).press('Enter');
+    await plot('CPU').locator('svg').waitFor();
+    await running.must(200, 'POST', '/v1/sandbox/faults/reset');
+  });
+
   test('a connection that breaks is said, and read on', async () => {
     const page = await open(url());
     await isLive(page);
@@ -259,6 +296,9 @@ describeInBrowser('the console on an embedded service', (open) => {
     await page.locator('[data-webhook] button').first().click();
     await look(await hash(page), '[data-delivery]');
     await look('#/faults', 'form select');
+    await look('#/load', '[data-plot^=Rate] svg');
+    await page.getByRole('button', { name: 'Tables' }).click();
+    await look('#/load', '[data-plot^=Rate] td');
     await look('#/tenants', '#other-token');
     await look('#/time', '#offset');
     await look('#/wallets', 'form .primary');
@@ -285,6 +325,7 @@ describeInBrowser('the console on an embedded service', (open) => {
       'Cluster',
       'Ceremonies',
       'Requests',
+      'Load',
       'Tenants',
       'Time and state',
       'Wallets',

@@ -100,6 +100,11 @@ describeInBrowser('the console in a browser', (open) => {
         .first()
         .click();
       await page.waitForSelector('.canvas[data-first="0"]');
+      await go(page, 'Load');
+      const pools = page.locator('[data-plot^="Nonce pools"] .legend');
+      await pools.filter({ hasText: /frost_ed25519 [1-9]/ }).waitFor();
+      await page.locator('[data-plot=Queues] .legend', { hasText: 'deliveries waiting 0' }).waitFor();
+      await page.locator('[data-plot^=CPU] .legend', { hasText: 'coordinator' }).waitFor();
       await pingAnInbox(page);
       await page.getByRole('button', { name: 'Remove it' }).click();
       await page.locator('.last-call.good', { hasText: 'Remove whk_' }).waitFor();

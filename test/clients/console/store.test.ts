@@ -2,6 +2,8 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type {
+  SandboxFault,
+  SandboxFigures,
   SandboxRequestLine,
   SandboxStreamBatch,
   SandboxStreamHello,
@@ -48,6 +50,20 @@ describe('the store', () => {
     expect([store.requests.length, store.requests.at(-1)?.id]).toEqual([3_000, '5010']);
   });
 
+  test('notes with each point the faults that were active or triggered since the one before', () => {
+    const store = makeStore(() => 0);
+    const fault = (id: string, state: SandboxFault['state'], count: number) =>
+      ({ id, state, trigger_count: count, fault: { fault: 'crash' } }) as SandboxFault;
+    const measured = { over_ms: 1, p50_ms: null, p99_ms: null, frames: 0 } as unknown as SandboxFigures;
+    for (const faults of [
+      [fault('a', 'armed', 0), fault('b', 'holding', 1)],
+      [fault('a', 'over', 1), fault('b', 'over', 1)],
+      [fault('a', 'over', 1)],
+    ])
+      store.take(batch('1', { faults, figures: measured }));
+    expect(store.history.map(({ faults }) => faults)).toEqual([['crash (b)'], ['crash (a)'], []]);
+  });
+
   test('holds the newest of everything', () => {
     const store = makeStore(() => 0);
     store.greet(hello('5', { sessions: [session('a')] }));
@@ -65,6 +81,8 @@ describe('the store', () => {
           failed: 0,
           p50_ms: null,
           p99_ms: null,
+          requests: null,
+          load: null,
           processes: [],
         },
       }),

@@ -39,11 +39,27 @@ const place = (token = cluster.token) => ['--url', cluster.httpUrl, '--token', t
 /** Its many events would fill the first pages of those that other files read. */
 const tenantOfItsOwn = 'svc_sk_test_tenantOfTheLoadTests';
 
+/** Whether a page of the sandbox hears of a load of this rate until `over` is aborted. */
+async function hearsOf(rate: number, over: AbortSignal): Promise<boolean> {
+  const headers = { authorization: `Bearer ${cluster.token}` };
+  const { body } = await fetch(`${cluster.httpUrl}/v1/sandbox/stream?topics=figures`, { headers, signal: over });
+  let heard = '';
+  for await (const bytes of body!.pipeThrough(new TextDecoderStream())) {
+    heard += bytes;
+    if (heard.includes(`"load":{"load":"sign=3 sign-ed25519","stage":"load","rate":${rate}}`)) return true;
+  }
+  return false;
+}
+
 test('a mix over gRPC is verified, measured from the due time, and judged by its thresholds', async () => {
+  const over = new AbortController();
+  const heard = hearsOf(20, over.signal).catch(() => false);
   const { code, stdout, stderr } = await load(
     ...['sign=3', 'sign-ed25519', ...place(), '--grpc', cluster.ready.grpc, '--api', 'grpc', '--rate', '20'],
     ...['--for', '2s', '--threshold', 'sign.p99<60s', '--threshold', 'rate>1000', '--json'],
   );
+  over.abort();
+  expect(await heard).toBe(true);
   // One threshold cannot be met: everything else holds.
   expect(code, stderr).toBe(99);
   const report = JSON.parse(stdout) as LoadReport;

@@ -6,6 +6,7 @@ import {
   expectedArrivals,
   type OpenStage,
   piecesOf,
+  rateAt,
   seeded,
   withRate,
 } from '../../../clients/load/plan/schedule.ts';
@@ -37,6 +38,13 @@ test.each([
 ])('%d times %d/s are %d/s in a stage of %d ms, within the limits of a plan', (times, closedRate, rate, forMs) => {
   const stage = { name: 'over', shape: 'times', times, forMs } as const;
   expect(withRate(stage, closedRate)).toEqual({ name: 'over', shape: 'constant', rate, forMs });
+});
+
+test('the intended rate at a moment follows the stage, up to its end and no further', () => {
+  const ramp = { name: 's', shape: 'ramp', rate: 10, rampTo: 30, forMs: 1_000 } as const;
+  expect([0, 500, 1_000, 5_000].map((atMs) => Math.round(rateAt(ramp, atMs)))).toEqual([10, 20, 30, 30]);
+  const spike = { name: 's', shape: 'spike', rate: 5, spikeTo: 50, forMs: 3_000 } as const;
+  expect([0, 999, 1_500, 2_500].map((atMs) => Math.round(rateAt(spike, atMs)))).toEqual([5, 5, 50, 5]);
 });
 
 describe('even arrivals', () => {

@@ -73,14 +73,15 @@ describe('an inbox', () => {
     const body = '{"type":"wallet.created"}';
     expect((await deliver(path, body, signed(body))).statusCode).toBe(200);
     await deliver(path, `${body} `, signed(body));
-    await deliver(path, body, signed(body, 400_000));
+    for (const ageMs of [400_000, -400_000]) await deliver(path, body, signed(body, ageMs));
     await deliver(path, body, {});
     const { deliveries, received } = (await call('GET', `/v1/sandbox/inboxes/${id}`)).body;
-    expect(received).toBe(4);
+    expect(received).toBe(5);
     const checks = deliveries.map((one: { checks: object }) => Object.values(one.checks)).reverse();
     expect(checks).toEqual([
       ['valid', 'valid', 'valid'],
       ['invalid', 'valid', 'invalid'],
+      ['valid', 'invalid', 'valid'],
       ['valid', 'invalid', 'valid'],
       ['missing', 'missing', 'missing'],
     ]);

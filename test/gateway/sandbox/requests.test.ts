@@ -37,9 +37,12 @@ describe('a log of requests', () => {
 
   it('gives them in the order in which they ended, of each tenant the last ones', () => {
     const log = new RequestLog(systemTimers, { ofTenantMax: 3 });
+    const begin = log.end;
     for (const id of ['a1', 'b1', 'a2', 'a3', 'b2', 'a4']) add(log, id[0]!, id);
     expect(idsOf(log)).toEqual(['b1', 'a2', 'a3', 'b2', 'a4']);
     expect(idsOf(log, ['a'])).toEqual(['a2', 'a3', 'a4']);
+    // a1 alone is gone.
+    expect([log.since(begin).lost, log.since(begin + 1).lost]).toEqual([true, false]);
     const { end } = log;
     expect(log.since(end)).toEqual({ requests: [], lost: false });
     for (let count = 0; count < 5_000; count += 1) add(log, 'a', `c${count}`);

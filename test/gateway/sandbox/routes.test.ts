@@ -29,6 +29,21 @@ beforeEach(() => {
 const call = (method: string, path: string, body?: unknown, options: CallOptions = {}) =>
   service.call(method, `/v1/sandbox/${path}`, { token: admin, ...(body !== undefined && { body }), ...options });
 
+describe('load', () => {
+  it('shows what waits, and null where no queue is known', async () => {
+    expect(await call('GET', 'queues')).toMatchObject({
+      status: 200,
+      body: { calls: 0, deliveries: null, nonces: [] },
+    });
+  });
+
+  it('takes what a generator intends, and refuses what is no load', async () => {
+    expect((await call('POST', 'load', { load: 'l', stage: 's', rate: null })).status).toBe(204);
+    const refused = await call('POST', 'load', { load: 'l', stage: 's', rate: -1 });
+    expect([refused.status, refused.body.error.details[0].field]).toEqual([400, 'rate']);
+  });
+});
+
 describe('faults', () => {
   it('are armed as the vocabulary has them, and expire by themselves', async () => {
     const fault = {

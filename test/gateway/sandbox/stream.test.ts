@@ -4,6 +4,7 @@ import { systemPorts } from '../../../core/actors/live/ports.ts';
 import { AccessEntry } from '../../../gateway/access-log/access-log.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { compileSchema } from '../../../gateway/api/validate.ts';
+import { IntendedLoads } from '../../../gateway/sandbox/load-routes.ts';
 import { RequestLog } from '../../../gateway/sandbox/request-log.ts';
 import { SandboxStream, type SandboxStreamOptions } from '../../../gateway/sandbox/sandbox-stream.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
@@ -17,6 +18,7 @@ import type { RunEvent } from '../../../scenarios/faults/recording.ts';
 import { streamTopics } from '../../../scenarios/faults/stream.ts';
 import { FakeControl } from '../../support/fake-control.ts';
 import { until } from '../../support/until.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 const check = compileSchema(StreamMessage);
 const open: SandboxStream[] = [];
@@ -159,6 +161,38 @@ describe('a stream of the sandbox', () => {
       frames += (await page.next()).events.length;
     }
     expect(frames).toBeGreaterThan(5);
+  });
+
+  it('counts the requests between two points, each refusal by its code, and has what a generator intends', async () => {
+    const requests = new RequestLog(systemPorts.timers);
+    const loads = new IntendedLoads(systemPorts.timers);
+    const add = adding(requests);
+    add('before', new ServiceError('notFound', 'no such thing'));
+    const page = pageOn(new FakeControl(), {
+      requests,
+      loads,
+      topics: ['figures'],
+      times: { everyMs: 1, figuresMs: 5 },
+    });
+    const figures = async () => (await page.next((data) => data.figures !== undefined)).figures!;
+    expect(await figures()).toMatchObject({ requests: { answered: 0, refused: [], p50_ms: null }, load: null });
+    add('good');
+    for (let count = 0; count < 3; count += 1) add(`bad ${count}`, new ServiceError('overloaded', 'too much'));
+    loads.say({ load: 'checkout', stage: 'climb', rate: 40 });
+    const now = await figures();
+    expect(now.requests).toMatchObject({ answered: 4, refused: [{ code: 'rate_limited', count: 3 }] });
+    expect(now.requests!.p50_ms).not.toBeNull();
+    expect(now.load).toEqual({ load: 'checkout', stage: 'climb', rate: 40 });
+  });
+
+  it('takes a generator for ended when it says nothing for 5 s', () => {
+    const timers = new VirtualTimers();
+    const loads = new IntendedLoads(timers);
+    loads.say({ load: 'l', stage: 's', rate: null });
+    timers.advance(5_000);
+    expect(loads.now).not.toBeNull();
+    timers.advance(1);
+    expect(loads.now).toBeNull();
   });
 
   it('continues after a position, and says when something between is gone', async () => {

@@ -119,6 +119,19 @@ describe('the answer to a call', () => {
     else recorder.evaluated(head, envelope, { arrivals: [], orders: [], faults: [] });
   };
 
+  test.each([
+    ...(['BACKEND_FAILED', 'EXPIRED', 'REVOKED'] as const).map((state) => [state, 'failed'] as const),
+    ...(['ACCEPTED', 'RESUMED', 'PENDING_HUMAN_APPROVAL', 'DENIED', 'REPLAY_REJECTED'] as const).map(
+      (state) => [state, 'open'] as const,
+    ),
+    ['BACKEND_COMPLETED', 'completed'],
+  ] as const)('%s: its session is %s', (state, expected) => {
+    const recorder = new FrameRecorder(recordingOf({}));
+    recorder.recording.add(frame('sig_1'));
+    told(recorder, reply('sig_1', ReceiptState[state], 'WHY'));
+    expect(recorder.recording.sessions.find('t', 'sig_1')?.state).toBe(expected);
+  });
+
   test.each(['passed', 'evaluated'] as const)('that %s says how its session stands', (how) => {
     const recorder = new FrameRecorder(recordingOf({ newestMax: 2 }));
     const { recording } = recorder;

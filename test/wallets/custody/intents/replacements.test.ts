@@ -148,7 +148,10 @@ describe('on EVM', () => {
     await desk.chain.moveMarket(100n * gwei);
     await desk.run(2);
     expect(await statusOf(desk, first)).toBe('broadcasting BEING_REPLACED');
+    const before = await desk.balance('ETH');
     const third = await replace(desk, second.id, { kind: 'cancel' });
+    // The first two have set aside more than it may cost.
+    expect(await desk.balance('ETH')).toEqual(before);
     await desk.run();
     expect(await Promise.all([first, second.id, third.id].map((each) => statusOf(desk, each)))).toEqual([
       'failed REPLACED',

@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Scheme } from "./signing_pb.ts";
+import { file_signmesh_wire_v1_signing } from "./signing_pb.ts";
 import type { ReceiptState } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import { file_svc_mesh_v1_mpc_wallet } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/sandbox.proto.
  */
 export const file_signmesh_wire_v1_sandbox: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NhbmRib3gucHJvdG8SEHNpZ25tZXNoLndpcmUudjEiKwoVSW5zcGVjdFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkizwQKFkluc3BlY3RTZXNzaW9uUmVzcG9uc2USDQoFZm91bmQYASABKAgSDAoEa2luZBgCIAEoCRIoCgVzdGF0ZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLlJlY2VpcHRTdGF0ZRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBWVwb2NoGAYgASgEEg8KB2F0dGVtcHQYByABKA0SEAoIY3VscHJpdHMYCCADKA0SEQoJc3VibWl0dGVkGAkgAygNEg0KBWdpdmVuGAogAygNEhYKDnZlcmlmaWVkX3BhaXJzGAsgAygJEh8KF2NsaWVudF9zdXBwbGllZF9kZWFsZXJzGAwgAygNEhIKCnB1YmxpY19rZXkYDSABKAwSGwoTY3JlYXRlZF9hdF9lcG9jaF9tcxgOIAEoAxIbChNleHBpcmVzX2F0X2Vwb2NoX21zGA8gASgDEhMKC2tleV9zZXNzaW9uGBAgASgJEhEKCXRocmVzaG9sZBgRIAEoDRITCgt0b3RhbF9ub2RlcxgSIAEoDRINCgVjdXJ2ZRgTIAEoCRISCgprZXlfc2NoZW1lGBQgASgJEhMKC2tleV9leHBvc2VkGBUgASgIEhQKDHBhcnRpY2lwYW50cxgWIAMoDRISCgpjaGFpbl9jb2RlGBcgASgMEg8KB2NsdXN0ZXIYGCABKA0SDwoHc2lnbmVycxgZIAMoDRIUCgxyZXN1bWVfdG9rZW4YGiABKAkSFgoOd2FsbGV0X3NlcnZpY2UYGyABKAgiPAoVUHJldmlld1BhcnRpYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHbm9kZV9pZBgCIAEoDSJ1ChZQcmV2aWV3UGFydGlhbFJlc3BvbnNlEg8KB3BhcnRpYWwYASABKAwSEwoLbm9uY2VfcG9pbnQYAiABKAwSDwoHYXR0ZW1wdBgDIAEoDRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJYgZwcm90bzM", [file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NhbmRib3gucHJvdG8SEHNpZ25tZXNoLndpcmUudjEiKwoVSW5zcGVjdFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkizwQKFkluc3BlY3RTZXNzaW9uUmVzcG9uc2USDQoFZm91bmQYASABKAgSDAoEa2luZBgCIAEoCRIoCgVzdGF0ZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLlJlY2VpcHRTdGF0ZRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBWVwb2NoGAYgASgEEg8KB2F0dGVtcHQYByABKA0SEAoIY3VscHJpdHMYCCADKA0SEQoJc3VibWl0dGVkGAkgAygNEg0KBWdpdmVuGAogAygNEhYKDnZlcmlmaWVkX3BhaXJzGAsgAygJEh8KF2NsaWVudF9zdXBwbGllZF9kZWFsZXJzGAwgAygNEhIKCnB1YmxpY19rZXkYDSABKAwSGwoTY3JlYXRlZF9hdF9lcG9jaF9tcxgOIAEoAxIbChNleHBpcmVzX2F0X2Vwb2NoX21zGA8gASgDEhMKC2tleV9zZXNzaW9uGBAgASgJEhEKCXRocmVzaG9sZBgRIAEoDRITCgt0b3RhbF9ub2RlcxgSIAEoDRINCgVjdXJ2ZRgTIAEoCRISCgprZXlfc2NoZW1lGBQgASgJEhMKC2tleV9leHBvc2VkGBUgASgIEhQKDHBhcnRpY2lwYW50cxgWIAMoDRISCgpjaGFpbl9jb2RlGBcgASgMEg8KB2NsdXN0ZXIYGCABKA0SDwoHc2lnbmVycxgZIAMoDRIUCgxyZXN1bWVfdG9rZW4YGiABKAkSFgoOd2FsbGV0X3NlcnZpY2UYGyABKAgiPAoVUHJldmlld1BhcnRpYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHbm9kZV9pZBgCIAEoDSJ1ChZQcmV2aWV3UGFydGlhbFJlc3BvbnNlEg8KB3BhcnRpYWwYASABKAwSEwoLbm9uY2VfcG9pbnQYAiABKAwSDwoHYXR0ZW1wdBgDIAEoDRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJIhcKFVJlYWROb25jZVBvb2xzUmVxdWVzdCJEChZSZWFkTm9uY2VQb29sc1Jlc3BvbnNlEioKBXBvb2xzGAEgAygLMhsuc2lnbm1lc2gud2lyZS52MS5Ob25jZVBvb2wiaAoJTm9uY2VQb29sEg8KB25vZGVfaWQYASABKA0SKAoGc2NoZW1lGAIgASgOMhguc2lnbm1lc2gud2lyZS52MS5TY2hlbWUSDwoHd2FpdGluZxgDIAEoDRIPCgdhd2FpdGVkGAQgASgNYgZwcm90bzM", [file_signmesh_wire_v1_signing, file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * What is known of a session.
@@ -278,4 +280,74 @@ export type PreviewPartialResponse = Message<"signmesh.wire.v1.PreviewPartialRes
  */
 export const PreviewPartialResponseSchema: GenMessage<PreviewPartialResponse> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_sandbox, 3);
+
+/**
+ * What the coordinator holds of nonces that nodes made ahead.
+ *
+ * @generated from message signmesh.wire.v1.ReadNoncePoolsRequest
+ */
+export type ReadNoncePoolsRequest = Message<"signmesh.wire.v1.ReadNoncePoolsRequest"> & {
+};
+
+/**
+ * Describes the message signmesh.wire.v1.ReadNoncePoolsRequest.
+ * Use `create(ReadNoncePoolsRequestSchema)` to create a new message.
+ */
+export const ReadNoncePoolsRequestSchema: GenMessage<ReadNoncePoolsRequest> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_sandbox, 4);
+
+/**
+ * @generated from message signmesh.wire.v1.ReadNoncePoolsResponse
+ */
+export type ReadNoncePoolsResponse = Message<"signmesh.wire.v1.ReadNoncePoolsResponse"> & {
+  /**
+   * By node and scheme, of the nodes that are ready.
+   *
+   * @generated from field: repeated signmesh.wire.v1.NoncePool pools = 1;
+   */
+  pools: NoncePool[];
+};
+
+/**
+ * Describes the message signmesh.wire.v1.ReadNoncePoolsResponse.
+ * Use `create(ReadNoncePoolsResponseSchema)` to create a new message.
+ */
+export const ReadNoncePoolsResponseSchema: GenMessage<ReadNoncePoolsResponse> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_sandbox, 5);
+
+/**
+ * @generated from message signmesh.wire.v1.NoncePool
+ */
+export type NoncePool = Message<"signmesh.wire.v1.NoncePool"> & {
+  /**
+   * @generated from field: uint32 node_id = 1;
+   */
+  nodeId: number;
+
+  /**
+   * @generated from field: signmesh.wire.v1.Scheme scheme = 2;
+   */
+  scheme: Scheme;
+
+  /**
+   * Nonces that wait to be drawn.
+   *
+   * @generated from field: uint32 waiting = 3;
+   */
+  waiting: number;
+
+  /**
+   * Nonces that the node was asked for and has not dealt yet.
+   *
+   * @generated from field: uint32 awaited = 4;
+   */
+  awaited: number;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.NoncePool.
+ * Use `create(NoncePoolSchema)` to create a new message.
+ */
+export const NoncePoolSchema: GenMessage<NoncePool> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_sandbox, 6);
 
