@@ -9,7 +9,7 @@ import { TypedDataEncoder } from 'ethers/hash';
 import { addressProblem } from './addresses.ts';
 import type { NetworkId } from './networks.ts';
 
-interface TypedField {
+export interface TypedField {
   readonly name: string;
   readonly type: string;
 }

@@ -41,7 +41,7 @@ const touches: Readonly<Record<string, readonly string[]>> = {
   'transaction_intent.signing': [...moved, ...atProvider],
   'transaction_intent.broadcasting': [...moved, ...atProvider],
   'transaction_intent.confirming': [...moved, ...atProvider],
-  'transaction_intent.completed': [...moved, ...atProvider],
+  'transaction_intent.completed': [...moved, ...atProvider, 'message'],
   'transaction_intent.failed': [...moved, ...atProvider, 'gap_transaction'],
   'transaction_intent.updated': ['sub_status', ...atProvider, 'gap_transaction', 'replaced_by'],
   'policy.updated': ['mode', 'rules', 'warnings', 'enforced_version'],

@@ -91,6 +91,21 @@ describe('an event with another effect than its type has', () => {
     expect(() => ended({ message: { signature: null } })).toThrow('message');
     expect(() => ended({ message: { signature: '0x1' }, provider_tx_id: '0x2' })).toThrow('message');
     expect(() => ended({ message: { signature: '0x1' } }, 'signing')).toThrow('message');
+    const about = { approvals: [], fee: { paid: '0' }, provider_tx_id: null, provider_status: 'SIGNED' };
+    const [signing, completed] = [{ status: 'signing' }, { status: 'completed' }];
+    const signed = (before: object, after: object) => () =>
+      checkEffects(
+        log(
+          'transaction_intent',
+          ['transaction_intent.signing', { ...about, ...signing, status_history: [signing], message: before }],
+          [
+            'transaction_intent.completed',
+            { ...about, ...completed, status_history: [signing, completed], message: after },
+          ],
+        ),
+      );
+    expect(signed({ signature: null }, { signature: '0x1' })).not.toThrow();
+    expect(signed({ signature: null }, { signature: null })).toThrow('message');
   });
 });
 
