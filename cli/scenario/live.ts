@@ -92,12 +92,12 @@ async function runAlike(
   if (!own) return;
   try {
     const api = new SandboxApi({ baseUrl: own.ready.http, token: own.ready.token });
-    let mayReset = false;
+    let before: CheckedScenario | undefined;
     for (const scenario of possible) {
-      if (mayReset) await api.reset();
+      if (before !== undefined && isResetBetween(before, scenario)) await api.reset();
       const doors = { gateways: own.ready.gateways, token: own.ready.token };
       await timed(() => runOn(api, scenario, '--live', doors), done);
-      mayReset = leavesTraces(scenario);
+      before = scenario;
     }
   } finally {
     await own.stop();
@@ -263,16 +263,26 @@ function faultsOf({ clients, faults }: CheckedScenario): readonly Fault[] {
   return [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
 }
 
-/** Effects that healing does not undo: clock offsets, lost stores, and the cluster of the next key. */
-export function leavesTraces(scenario: CheckedScenario): boolean {
-  const steps = Object.values(scenario.clients).flat();
+/**
+ * Effects that healing does not undo: clock offsets, lost stores, the cluster of the next key; and which nodes were silent, where the
+ * next one's keys have fewer nodes than there are.
+ */
+export function isResetBetween(before: CheckedScenario, next: CheckedScenario): boolean {
+  const steps = Object.values(before.clients).flat();
   return (
-    (scenario.cluster.clusters ?? 1) > 1 ||
+    (before.cluster.clusters ?? 1) > 1 ||
     steps.some((step) => 'advance_ms' in step) ||
-    faultsOf(scenario).some(
+    faultsOf(before).some(
       (fault) => fault.fault === 'clock_jump' || (fault.fault === 'crash' && fault.lose_state === true),
-    )
+    ) ||
+    (faultsOf(before).length > 0 && drawsNodes(next))
   );
+}
+
+function drawsNodes({ clients, cluster }: CheckedScenario): boolean {
+  return Object.values(clients)
+    .flat()
+    .some((step) => 'total_nodes' in step && (step.total_nodes ?? cluster.nodes) < cluster.nodes);
 }
 
 /** Groups of scenarios with the same cluster, in order of appearance. */

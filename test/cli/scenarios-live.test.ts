@@ -8,11 +8,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { leavesTraces, runOn } from '../../cli/scenario/live.ts';
+import { isResetBetween, runOn } from '../../cli/scenario/live.ts';
 import { run } from '../../cli/scenario.ts';
 import { type Client, createClient } from '../../clients/client/index.ts';
 import { type LiveProcess, startLiveProcess, testVariables } from '../../clients/testing/live-process.ts';
 import { SandboxApi } from '../../clients/testing/sandbox-api.ts';
+import type { CheckedScenario } from '../../scenarios/runner/format.ts';
 import { loadScenario } from '../../scenarios/runner/load.ts';
 import { runSimulated } from '../../scenarios/runner/simulated-world.ts';
 import { nodeWaits } from '../support/busy-machine.ts';
@@ -38,6 +39,7 @@ const tried = live.filter((one) => {
 
 let sandbox: LiveProcess;
 let api: SandboxApi;
+let before: CheckedScenario | undefined;
 beforeAll(async () => {
   const environment = {
     ...testVariables({ nodes: 5, partialTimeoutMs: 300, nodesWaitMs: 2000, doorFaults: true }),
@@ -70,8 +72,10 @@ test('nearly all scenarios can be live', () => {
 
 describe.each(tried.map((scenario) => [scenario.scenario, scenario] as const))('%s', (_, scenario) => {
   test('has the same verdict live as simulated', async () => {
-    const { verdict, events } = await runOn(api, scenario, '--live');
-    if (leavesTraces(scenario)) await api.reset();
+    if (before !== undefined && isResetBetween(before, scenario)) await api.reset();
+    before = scenario;
+    const { gateways, token } = sandbox.ready;
+    const { verdict, events } = await runOn(api, scenario, '--live', { gateways, token });
     const isLiveAlone = !scenario.worlds.includes('simulated');
     if (isLiveAlone) expect(scenario.about).toMatch(/live\s+alone/i);
     // Simulated, each passes: test/simulation/cluster/scenario-run.test.ts and test/simulation/service/scenarios.test.ts.
