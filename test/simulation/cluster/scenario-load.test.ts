@@ -186,6 +186,20 @@ extra: 1
     expect(Object.keys(load(text).clients)).toEqual(['a', 'b']);
   });
 
+  test('is read in seconds, though all its errors are in one line', { timeout: 12_000 }, () => {
+    expect(problems('"'.repeat(120_000))).toHaveLength(1);
+  });
+
+  test('with many fields that are none takes time by their number, not by its square', () => {
+    const spentOn = (fields: number) => {
+      const before = process.cpuUsage();
+      expect(problems(Array.from({ length: fields }, (_, at) => `a${at}: 1\n`).join(''))).toHaveLength(50);
+      return process.cpuUsage(before).user;
+    };
+    spentOn(1_000);
+    expect(spentOn(16_000) / spentOn(1_000)).toBeLessThan(32);
+  });
+
   test('never makes the loader throw anything but its own error', () => {
     const words = fc.constantFrom(
       'scenario',
