@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostedScenarios } from '../../cli/scenario/hosted.ts';
 import type { SandboxScenario } from '../../clients/client/index.ts';
+import { scenarioRoutes } from '../../gateway/sandbox/scenario-routes.ts';
+import { loadScenario } from '../../scenarios/runner/load.ts';
 import { type Running, startService } from '../simulation/embedded/support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -54,6 +56,11 @@ async function heard(begun: () => Promise<unknown>): Promise<readonly SandboxSce
   scope.abort();
   return states;
 }
+
+test('the example of the API is a scenario', () => {
+  const { example } = scenarioRoutes({ control: undefined as never }).find(({ method }) => method === 'POST')!;
+  expect(loadScenario((example as { readonly file: string }).file, { file: 'example.yaml' }).scenario).toBe('one-key');
+});
 
 test('a file runs, its progress is in the stream, and the sandbox is healed', async () => {
   expect(await read()).toBeNull();

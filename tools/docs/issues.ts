@@ -67,7 +67,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   symbol_taken: 'An asset of the registry, or your own token, has this symbol.',
   too_many_webhooks: 'The tenant has reached the maximum number of webhooks.',
   duplicate: 'Two entries have the same id.',
-  not_applicable: 'This field belongs to another kind of rule.',
+  not_applicable: 'This field belongs to another kind of rule, or to another network.',
   too_many_inputs: 'The amount needs more unspent outputs than one Bitcoin transaction may spend: send it in parts.',
   unsupported_asset: 'The provider does not support this kind of asset.',
   frozen: 'The wallet or the token is frozen.',

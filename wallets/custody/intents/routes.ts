@@ -237,7 +237,7 @@ function requestOf(body: Static<typeof CreateBody>): TransferRequest {
   return { ...transfer, fees: feesOf({ fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte }) };
 }
 
-/** The fields that the caller chose. Throws ServiceError 400 for a level beside terms. */
+/** The fields that the caller chose. Throws ServiceError 400 for a level beside terms, and a tip alone. */
 function feesOf(body: FeeChoice): FeeChoice {
   const chosen = Object.entries(body).filter(([, value]) => value !== undefined);
   const fees: FeeChoice = Object.fromEntries(chosen);
@@ -245,6 +245,10 @@ function feesOf(body: FeeChoice): FeeChoice {
   if (fees.fee_level !== undefined && beside !== undefined) {
     const message = `takes fee_level or ${beside}, not both`;
     throw invalidFields([{ field: beside, issue: 'duplicate_field', message }]);
+  }
+  if (fees.max_priority_fee_per_gas !== undefined && fees.max_fee_per_gas === undefined) {
+    const message = 'max_priority_fee_per_gas needs it';
+    throw invalidFields([{ field: 'max_fee_per_gas', issue: 'missing_required', message }]);
   }
   return fees;
 }

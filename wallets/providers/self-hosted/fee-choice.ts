@@ -28,9 +28,6 @@ export function chooseEvmFees(choice: FeeChoice, market: bigint, replaced?: FeeT
   const level = choice.fee_level ?? defaultLevel;
   const offered = evmLevel(level, market);
   if (choice.max_fee_per_gas === undefined) {
-    if (choice.max_priority_fee_per_gas !== undefined) {
-      throw refused('max_fee_per_gas', 'missing_required', 'max_priority_fee_per_gas needs it');
-    }
     const tip = larger(offered.maxPriorityFeePerGas, least.maxPriorityFeePerGas);
     const most = larger(larger(offered.maxFeePerGas, least.maxFeePerGas), tip);
     assertWithin('fee_level', most, evmLimits, 'wei');
