@@ -92,7 +92,7 @@ export function hostedScenarios(sandbox: () => HostedSandbox | undefined): Scena
       }
     },
     end: async () => {
-      if (!isTaken || status === undefined) throw new ControlError({ code: 'not_found', message: 'no scenario runs' });
+      if (status?.state !== 'running') throw new ControlError({ code: 'not_found', message: 'no scenario runs' });
       ending.abort();
       await over;
       return status;

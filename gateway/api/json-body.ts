@@ -150,5 +150,5 @@ function givenTwice(text: string): ServiceError {
     } else word = token;
   }
   const details = [{ field, issue: 'given_twice', message: 'is given once' }];
-  return new ServiceError('invalidRequest', `the body gives ${field} twice`, { details });
+  return new ServiceError('invalidRequest', `the body gives ${field || 'a field without a name'} twice`, { details });
 }

@@ -27,7 +27,6 @@ const problemsMax = 50;
 
 /** Clearer texts for unclear messages of the YAML parser. */
 const syntaxFaults: Readonly<Partial<Record<ErrorCode, readonly [message: string, remedy: string]>>> = {
-  DUPLICATE_KEY: ['this field is there already', 'each field stands once'],
   MULTIPLE_DOCS: ['a file holds one document', 'put the other into a file of its own'],
   TAB_AS_INDENT: ['a tab does not indent', 'use spaces'],
 };
@@ -94,21 +93,32 @@ export function readYaml(
     const message = `lists and mappings are nested more than ${yamlDepthMax} levels deep`;
     throw new YamlError([{ file, line, column, field: '', message, remedy: `a ${kind} needs fewer` }]);
   }
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true, logLevel: 'error' });
+  // Of many errors in one line, each would quote it; of many keys in one mapping, each would be compared with all others.
+  const linear = { prettyErrors: false, uniqueKeys: false } as const;
+  const document = parseDocument(text, { ...linear, lineCounter: lines, stringKeys: true, logLevel: 'error' });
   const problems: YamlProblem[] = [];
   const add = (offset: number, field: string, message: string, remedy = '') => {
     const { line, col } = lines.linePos(offset);
     problems.push({ file, line: Math.max(1, line), column: Math.max(1, col), field, message, remedy });
   };
   for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+    if (problems.length >= problemsMax) break;
     // Later problems in the same line are its consequences.
     const line = Math.max(1, lines.linePos(pos[0]).line);
     if (problems.some((problem) => problem.line === line)) continue;
     const own = syntaxFaults[code];
     if (own) add(pos[0], '', ...own);
-    else add(pos[0], '', message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''));
+    else add(pos[0], '', message);
   }
   visit(document, {
+    Map: (_, { items }) => {
+      const known = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (known.has(key.value)) add(key.range?.[0] ?? 0, '', 'this field is there already', 'each field stands once');
+        known.add(key.value);
+      }
+    },
     Pair: (_, { key, value }) => {
       if (!isScalar(key)) return;
       const [isName, isNode] = [names, nodes].map((fields) => fields.includes(String(key.value)));
@@ -134,7 +144,7 @@ export function readYaml(
 
   const value: unknown = document.toJS({ maxAliasCount: 0 });
   const report = (faults: readonly SchemaFault[]) => {
-    for (const { path, message, remedy, atKey } of faults) {
+    for (const { path, message, remedy, atKey } of faults.slice(0, problemsMax)) {
       add(offsetOf(document.contents!, path, atKey === true), fieldText(path), message, remedy);
     }
     problems.sort((a, b) => a.line - b.line || a.column - b.column);

@@ -8,14 +8,13 @@ import { type Running, startService } from '../simulation/embedded/support/servi
 import { until } from '../support/until.ts';
 
 let running: Running;
+const host = hostedScenarios(() => {
+  const { httpAddress, grpcAddress } = running.service;
+  const gateways = [{ http: `http://${httpAddress}`, grpc: grpcAddress }];
+  return { gateways, token: running.token, hasApiFaults: false };
+});
 beforeAll(async () => {
-  running = await startService({
-    scenarios: hostedScenarios(() => {
-      const { httpAddress, grpcAddress } = running.service;
-      const gateways = [{ http: `http://${httpAddress}`, grpc: grpcAddress }];
-      return { gateways, token: running.token, hasApiFaults: false };
-    }),
-  });
+  running = await startService({ scenarios: host });
 });
 afterAll(() => running?.service.stop());
 
@@ -92,6 +91,10 @@ test('one runs at a time, and DELETE ends it', async () => {
   await until(async () => (await read())?.step === 'never', 'the step that waits');
   expect(await running.must(200, 'DELETE', path)).toMatchObject({ scenario: 'is-ended', state: 'ended' });
   expect((await running.call('DELETE', path)).status).toBe(404);
+  const next = host.start(file('next', [key]), false);
+  await expect(host.end()).rejects.toMatchObject({ fault: { code: 'not_found' } });
+  expect(await next).toMatchObject({ scenario: 'next', state: 'running' });
+  expect((await ended()).state).toBe('passed');
 });
 
 test.each([

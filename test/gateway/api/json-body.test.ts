@@ -13,6 +13,10 @@ function read(text: string): unknown {
   }
 }
 
+it('names no field where the name is empty', () => {
+  expect(() => parseJsonBody(Buffer.from('{"":1,"":2}'))).toThrow('the body gives a field without a name twice');
+});
+
 it.each([
   ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}', undefined],
   ['{"a":":","b":"{\\"a\\":1,\\"a\\":2}","c":[":",[":"]]}', undefined],

@@ -186,6 +186,24 @@ extra: 1
     expect(Object.keys(load(text).clients)).toEqual(['a', 'b']);
   });
 
+  describe('takes time by its length, and not by its square', () => {
+    const spentOn = (text: string, found: number): number => {
+      const before = process.cpuUsage();
+      expect(problems(text)).toHaveLength(found);
+      return process.cpuUsage(before).user / 1_000;
+    };
+
+    test('with all its errors in one line', { timeout: 60_000 }, () => {
+      expect(spentOn('"'.repeat(140_000), 1)).toBeLessThan(9_000);
+    });
+
+    test('with many fields that are none', { timeout: 60_000 }, () => {
+      const fields = (length: number) => Array.from({ length }, (_, at) => `a${at}: 1\n`).join('');
+      spentOn(fields(1_000), 50);
+      expect(spentOn(fields(16_000), 50) / spentOn(fields(1_000), 50)).toBeLessThan(32);
+    });
+  });
+
   test('never makes the loader throw anything but its own error', () => {
     const words = fc.constantFrom(
       'scenario',

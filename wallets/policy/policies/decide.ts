@@ -139,7 +139,9 @@ function ofPolicy(
   const seen = (view: TransactionFacts) => ruleInputOf(view, screening, risk);
   const verdicts = viewsOf(facts).map((view) => {
     const mustBeNamed = view.message !== undefined && isMessage(view.kind);
-    const toName = mustBeNamed ? { kind: view.kind, ofNoKind: seen({ ...view, kind: '' as IntentKind }) } : undefined;
+    // No rule knows this kind, and it has a name, for a rule that asks for one.
+    const ofNoKind = () => seen({ ...view, kind: `${view.kind}_` as IntentKind });
+    const toName = mustBeNamed ? { kind: view.kind, ofNoKind: ofNoKind() } : undefined;
     return evaluatePolicy(policy, seen(view), screening.decision, toName);
   });
   const verdict = verdicts.reduce(withTransfer);

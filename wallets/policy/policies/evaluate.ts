@@ -23,7 +23,7 @@ export type PolicyVerdict = Pick<PolicyDecision, 'decision' | 'matchedRules' | '
 /** The name of the implicit rule in traces; ids of rules have no colon. */
 export const complianceRule = 'compliance:blocked';
 
-/** A kind that only rules which name it allow, and the same transaction of no kind. */
+/** A kind that only rules which name it allow, and the same transaction of a kind that there is not. */
 export interface KindToName {
   readonly kind: string;
   readonly ofNoKind: RuleInput;

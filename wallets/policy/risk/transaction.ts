@@ -12,6 +12,7 @@ import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { isMessage } from '../../providers/port/kinds.ts';
 
 export const TransactionBody = Closed(
   {
@@ -75,7 +76,7 @@ async function factsOfTransaction(
   };
 }
 
-/** The present state of the intent; its amount may already be reserved, so it is counted as available. */
+/** The present state of the intent; its amount may already be reserved, so it is counted as available. A message reserves none. */
 async function factsOfIntent(context: RequestContext, intentId: string): Promise<TransactionFacts> {
   const intent = await context.store.read(context.tenant, intentType, intentId);
   if (intent === undefined || !mayUseConnection(context.principal, intent.connectionId)) {
@@ -85,6 +86,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
   const decimals = intent.token?.decimals ?? (await findAsset(context, intent.asset))?.decimals;
   if (decimals === undefined) throw new Error(`asset ${intent.asset} is not registered`);
   const units = BigInt(intent.units);
+  const own = isMessage(intent.kind) ? 0n : units;
   return {
     ...ofWallet(wallet),
     id: intent.id,
@@ -96,7 +98,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     token: intent.token,
     message: intent.message,
     toAddress: intent.destination.address,
-    availableUnits: available + (reserved < units ? reserved : units),
+    availableUnits: available + (reserved < own ? reserved : own),
     initiator: intent.initiator,
     metadata: intent.metadata,
     // The intent that is asked about is not counted.

@@ -16,6 +16,7 @@ import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.t
 import type { PolicyBody } from '../../../../wallets/policy/policies/schemas.ts';
 import { nextPolicyVersion } from '../../../../wallets/policy/policies/write-policy.ts';
 import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
+import { factsOfRequest } from '../../../../wallets/policy/risk/transaction.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import { done } from '../../../support/memory-store.ts';
@@ -92,6 +93,7 @@ describe('a message', () => {
     [[]],
     [[{ id: 'all', effect: 'allow', when: 'true' }]],
     [[{ id: 'others', effect: 'allow', when: 'tx.kind != "transfer"' }]],
+    [[{ id: 'named', effect: 'allow', when: 'tx.kind != "" && !(tx.kind == "message" && tx.amount > units("1"))' }]],
     [[{ id: 'asks', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }]],
     [[names, { id: 'never', effect: 'deny', when: 'tx.kind == "message"' }]],
   ] as readonly (readonly [Rules])[])('is denied by %j', async (rules) => {
@@ -365,6 +367,18 @@ describe('a permit', () => {
     });
     await desk.run(1);
     expect((await read(desk, made.id)).status).toBe('completed');
+  });
+
+  it('is evaluated again by what is available, and not by what others have reserved', async () => {
+    const desk = await deskWith([signs, { ...pays, when: 'true' }]);
+    await desk.transfer({ asset: 'USDC', amount: '10' });
+    const { id } = await sign(desk, { typed_data: permit(desk.address, maxUint) });
+    const { availableUnits } = await factsOfRequest(
+      contextAt(desk.nowMs, desk.store, { tenant: desk.tenant }),
+      { intent_id: id },
+      '',
+    );
+    expect(availableUnits).toBe((await desk.balance('USDC')).available);
   });
 
   it('in another shape, of another contract or of unknown tokens is refused', async () => {
