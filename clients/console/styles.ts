@@ -23,7 +23,7 @@ h1,h2,h3,p,ul,dl,dd,figure{margin:0;padding:0}
 h2{font-size:16px;font-weight:640;letter-spacing:-.005em}
 h3{font-size:14px;font-weight:640}
 code,pre,.id,.number,.pairs dd{font-family:${mono}}
-button,input,select{font:inherit;font-size:14px;color:inherit;background:var(--raised);border:1px solid var(--rule);border-radius:8px;padding:6px 12px;min-height:34px}
+button,input,select,textarea{font:inherit;font-size:14px;color:inherit;background:var(--raised);border:1px solid var(--rule);border-radius:8px;padding:6px 12px;min-height:34px}
 button{cursor:pointer;transition:background .12s,border-color .12s}
 button:hover{border-color:var(--muted)}
 button[aria-pressed=true]{background:var(--ink);border-color:var(--ink);color:var(--ground)}
@@ -217,6 +217,7 @@ td details[open]{min-width:360px}
 form{display:grid;gap:var(--s3)}
 .field{display:grid;gap:3px}
 .field>span:first-child{font-size:13.5px;font-weight:600;display:flex;gap:var(--s2);align-items:baseline}
+.field textarea{font:12.5px/1.5 ${mono};resize:vertical;width:100%}
 .field em{font-style:normal;font-weight:400;font-size:12px;color:var(--muted)}
 .help{font-size:12.5px;color:var(--muted);overflow-wrap:anywhere;line-height:1.45}
 .help.lead{font-size:14px;color:var(--ink);padding-top:3px}

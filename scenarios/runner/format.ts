@@ -12,7 +12,7 @@ import { faultSchemas } from '../faults/vocabulary/fault.ts';
 import { Alteration } from '../faults/vocabulary/fault-parts.ts';
 import { Closed, OneOf } from '../faults/vocabulary/schema-kit.ts';
 import { custodyExpectations, custodyStepSchemas, custodyWaits } from './custody-format.ts';
-import { grpcCodes, ownKeystores, walletTerms } from './terms.ts';
+import { type clusterConstants, grpcCodes, type optionalSettings, ownKeystores, walletTerms } from './terms.ts';
 
 const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description });
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 604_800_000, description });
@@ -356,22 +356,8 @@ export const Scenario = Closed({
   expect: Type.Optional(Type.Array(Expectation, { maxItems: 200 })),
 });
 
-/** Constants of the product that a scenario may set for a simulated cluster. */
-export const clusterConstants = [
-  'signing_lifetime_ms',
-  'pending_lifetime_ms',
-  'key_lifetime_ms',
-  'idle_ms',
-  'sweep_ms',
-  'calls_waiting',
-  'nonce_batch',
-  'mailbox',
-  'link_news_ms',
-] as const;
 export type ClusterConstant = (typeof clusterConstants)[number];
 
-/** Optional settings: the number of processes of a role (one), rate limits (none), and keys of cluster 1 (none). */
-export const optionalSettings = ['gateways', 'workers', 'rate_limits', 'ready_made'] as const;
 export type OptionalSetting = (typeof optionalSettings)[number] | 'clusters';
 
 /** A scenario that was checked: `clients` is always set, defaults are filled in. */

@@ -1,18 +1,10 @@
 /** Reads a scenario from YAML (yaml-file.ts), and fills in its defaults. */
 import { withProcessNames } from '../faults/cluster-names.ts';
-import {
-  type CheckedScenario,
-  clusterConstants,
-  type Expectation,
-  optionalSettings,
-  type ScenarioStep,
-} from './format.ts';
+import type { CheckedScenario, Expectation, ScenarioStep } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
+import { givenOnly, oneClient } from './to-yaml.ts';
 import { readYaml } from './yaml-file.ts';
-
-/** The client of a scenario that has `steps`. */
-export const oneClient = 'client';
 
 /** Fields of steps, faults and expectations with numbers of nodes. */
 const nodeFields = ['node', 'sender', 'recipient', 'about', 'for', 'culprits'];
@@ -48,12 +40,6 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
     ),
     expect: expect.map(withPresentNames),
   };
-}
-
-/** The settings that have no default here. */
-export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object {
-  const names = [...optionalSettings, ...clusterConstants];
-  return Object.fromEntries(names.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : [])));
 }
 
 /** A step with the present name of an old field (`play`), and of the processes of its fault. */

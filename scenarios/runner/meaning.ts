@@ -7,7 +7,7 @@ import { type CustodyStep, isCustodyStep } from './custody-format.ts';
 import { checkCustodySteps, madeBy } from './custody-meaning.ts';
 import { oneOf, type Path, type ReportFault, type SchemaFault } from './explain.ts';
 import { checkFaults, placedFaults } from './fault-meaning.ts';
-import { type CheckedScenario, clusterConstants } from './format.ts';
+import type { CheckedScenario } from './format.ts';
 import type { ScenarioFile } from './shape.ts';
 import {
   checkAwaitedSteps,
@@ -18,6 +18,7 @@ import {
   madeSessions,
   type PlacedStep,
 } from './step-meaning.ts';
+import { clusterConstants } from './terms.ts';
 import { usesWalletApi } from './wallet-api-use.ts';
 
 /** Every fault of the file's meaning; `scenario` is the same with its defaults. */

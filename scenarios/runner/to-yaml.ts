@@ -1,7 +1,11 @@
 /** Writes a scenario as a readable file that loads to the same scenario. */
 import { Document, isMap, isSeq, type Node, type Pair, visit } from 'yaml';
 import type { CheckedScenario } from './format.ts';
-import { givenOnly, oneClient } from './load.ts';
+import type { ScenarioFile } from './shape.ts';
+import { clusterConstants, optionalSettings } from './terms.ts';
+
+/** The client of a scenario that has `steps`. */
+export const oneClient = 'client';
 
 /** Lists and mappings that fit are written on one line. */
 const flowCharsMax = 100;
@@ -9,8 +13,15 @@ const flowCharsMax = 100;
 /** The first line of every scenario file: editors find the schema by it. */
 export const schemaHeader = '# yaml-language-server: $schema=./schema.json';
 
-/** Text that `loadScenario` reads as the same scenario, without defaults. `notes`: lines of a comment before it. */
-export function toYaml(scenario: CheckedScenario, notes: readonly string[] = []): string {
+/** What a file says in comments: lines before it, before a step by its name, and at the end. */
+export interface FileNotes {
+  readonly before?: readonly string[];
+  readonly steps?: ReadonlyMap<string, readonly string[]>;
+  readonly after?: readonly string[];
+}
+
+/** Text that `loadScenario` reads as the same scenario, without defaults. */
+export function toYaml(scenario: CheckedScenario, notes: FileNotes = {}): string {
   const { about, worlds, cluster, faults, clients, expect } = scenario;
   const names = Object.keys(clients);
   const isOne = names.length === 1 && names[0] === oneClient;
@@ -43,8 +54,23 @@ export function toYaml(scenario: CheckedScenario, notes: readonly string[] = [])
       else if (depth === 1 && isMap(node) && JSON.stringify(node).length <= flowCharsMax) node.flow = true;
     },
   });
-  const comment = notes.map((line) => `# ${line}\n`).join('');
+  const { before = [], steps: ofSteps = new Map(), after = [] } = notes;
+  const comment = before.map((line) => `# ${line}\n`).join('');
+  const steps = document.get('steps');
+  for (const step of isSeq(steps) ? steps.items : [])
+    if (isMap(step)) step.commentBefore = commentOf(ofSteps.get(String(step.get('step'))) ?? []);
+  document.comment = commentOf(after);
   return `${schemaHeader}\n${comment}${document.toString({ lineWidth: 100, flowCollectionPadding: true })}`;
+}
+
+function commentOf(lines: readonly string[]): string | null {
+  return lines.length === 0 ? null : lines.map((line) => ` ${line}`).join('\n');
+}
+
+/** The settings that have no default here. */
+export function givenOnly(cluster: NonNullable<ScenarioFile['cluster']>): object {
+  const names = [...optionalSettings, ...clusterConstants];
+  return Object.fromEntries(names.flatMap((name) => (name in cluster ? [[name, cluster[name]]] : [])));
 }
 
 /** The steps of one of several clients. */

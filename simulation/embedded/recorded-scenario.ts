@@ -235,7 +235,7 @@ class Writer {
       expect: this.#requests.deliveries().filter(({ webhook }) => !this.#gone.has(webhook)),
     };
     const notes = [...this.#omitted].map(([what, times]) => `  ${what}${times === 1 ? '' : ` (${times} times)`}`);
-    return toYaml(scenario, notes.length === 0 ? [] : ['Not in it, because no step says it:', ...notes]);
+    return toYaml(scenario, { before: notes.length === 0 ? [] : ['Not in it, because no step says it:', ...notes] });
   }
 
   #omit(what: string, times = 1): void {

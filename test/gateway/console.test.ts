@@ -46,7 +46,7 @@ it('a sandbox has the page at /, which loads its own files alone', async () => {
   };
   const first = await load(assets, /(?:from|import)"\.\/([\w-]+\.js)"/g);
   const all = await load(assets, /(?:from|import\(?)"\.\/([\w-]+\.js)"/g);
-  expect(first).toBeLessThan(80_000);
+  expect(first).toBeLessThan(60_000);
   expect(all).toBeLessThan(120_000);
   // The panels beside the first are no part of the first load.
   expect(all - first).toBeGreaterThan(20_000);

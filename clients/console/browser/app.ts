@@ -7,6 +7,7 @@ import type { Browser } from '../../report/html/browser/dom.ts';
 import { sessionOf } from './ceremonies.ts';
 import { clusterPanel } from './cluster-panel.ts';
 import type { ConsoleContext, Follow, FollowedData, MadeCall, Words } from './context.ts';
+import { takeDeeds } from './deeds.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import { drawPace } from './draw-pace.ts';
 import { laterPanels } from './later-panels.ts';
@@ -22,7 +23,7 @@ import type { SessionViews } from './session-view.ts';
 import { panelNames, shell } from './shell.ts';
 import { keyOf, makeStore } from './store.ts';
 import { followStream } from './stream.ts';
-import { makeTenants, pageClient } from './tenants.ts';
+import { makeTenants, pageClient, type Tenants } from './tenants.ts';
 import type { Node } from './ui.ts';
 
 const madeMax = 20;
@@ -35,7 +36,7 @@ interface Followed {
 }
 
 export function startConsole(page: ConsoleBrowser): void {
-  const { document, sessionStorage } = page;
+  const { document, location, sessionStorage } = page;
   const meta = (name: string) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
   const root = document.getElementById('console')!;
   const store = makeStore(() => page.performance.now());
@@ -51,10 +52,12 @@ export function startConsole(page: ConsoleBrowser): void {
   let open: OpenSession | undefined;
   let followed: Followed | undefined;
 
-  const client = pageClient(page, () => token);
+  const deeds = takeDeeds(page, () => tenants.held);
+  const acting = { location, sessionStorage, fetch: deeds.fetch };
+  const client = pageClient(acting, () => token);
   const { soon: changed, atOnce } = drawPace(page, () => draw());
-  const tenants = makeTenants(
-    page,
+  const tenants: Tenants = makeTenants(
+    acting,
     client,
     () => token,
     () => {
@@ -97,7 +100,7 @@ export function startConsole(page: ConsoleBrowser): void {
     return (await response.json()) as T;
   };
   const resend: ConsoleContext['resend'] = async ({ method, path, body, headers = {} }) => {
-    const response = await page.fetch(path, {
+    const response = await deeds.fetch(path, {
       method,
       headers: {
         authorization: `Bearer ${tenants.acting?.token ?? token}`,
@@ -238,7 +241,7 @@ export function startConsole(page: ConsoleBrowser): void {
       followed = undefined;
     }
     const context: ConsoleContext = {
-      ...{ page, store, client, tenants, place, words, made },
+      ...{ page, store, client, tenants, place, words, made, deeds: deeds.list },
       ...{ go, perform, resend, announce, following, changed: atOnce },
     };
     const { connection } = store;

@@ -59,7 +59,7 @@ export function lastCall(context: ConsoleContext): Node {
   );
 }
 
-function copy({ page, announce }: ConsoleContext, text: string): void {
+export function copy({ page, announce }: ConsoleContext, text: string): void {
   const { clipboard } = page.navigator;
   if (clipboard === undefined) announce('This browser does not let the page copy: select the text');
   else

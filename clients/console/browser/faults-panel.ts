@@ -7,6 +7,7 @@ import { callBox } from './call-box.ts';
 import type { ConsoleContext, Words } from './context.ts';
 import { textIn } from './dom.ts';
 import { type FaultField, faultBody, fieldsOf, isCommon } from './fault-form.ts';
+import { scenarioCard } from './scenario-card.ts';
 import { button, chip, h, type Node } from './ui.ts';
 import { counted, durationInWords } from './words.ts';
 
@@ -72,6 +73,7 @@ export function faultsPanel(context: ConsoleContext): Node {
           ? h('p', { class: 'quiet' }, 'None lately.')
           : h('ul', { class: 'faults-list' }, ...ended.map((fault) => item(context, fault))),
       ),
+      scenarioCard(context),
     ),
   );
 }

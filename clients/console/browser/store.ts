@@ -5,6 +5,7 @@ import type {
   SandboxFigures,
   SandboxNode,
   SandboxRequestLine,
+  SandboxScenario,
   SandboxSession,
   SandboxStreamBatch,
   SandboxStreamHello,
@@ -44,6 +45,8 @@ export interface ConsoleStore {
   /** Of the gateway that serves this page, the newest last. */
   readonly requests: readonly SandboxRequestLine[];
   readonly figures: SandboxFigures | undefined;
+  /** That runs, or ran last; null: none ran. */
+  readonly scenario: SandboxScenario | null;
   /** Of the last second in which a ceremony was completed, in milliseconds. */
   readonly latency: { readonly p50: number; readonly p99: number } | undefined;
   /** How long a process has been up now; undefined: it is not. */
@@ -89,6 +92,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
   const reads = new Map<string, SandboxSession | null>();
   let requests: readonly SandboxRequestLine[] = [];
   let figures: SandboxFigures | undefined;
+  let scenario: SandboxScenario | null = null;
   let latency: ConsoleStore['latency'];
   let nodesSeenMs = 0;
   let rates: readonly number[] = [];
@@ -143,6 +147,9 @@ export function makeStore(clockMs: () => number): ConsoleStore {
     get figures() {
       return figures;
     },
+    get scenario() {
+      return scenario;
+    },
     get latency() {
       return latency;
     },
@@ -179,6 +186,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
       nodes = message.processes;
       nodesSeenMs = clockMs();
       faults = message.faults;
+      scenario = message.scenario;
       addSessions(message.sessions);
       addRequests(message.requests);
       if (message.began_at !== null) seeTime(Date.now() - Date.parse(message.began_at));
@@ -189,6 +197,7 @@ export function makeStore(clockMs: () => number): ConsoleStore {
       if (batch.processes !== undefined) nodesSeenMs = clockMs();
       nodes = batch.processes ?? nodes;
       faults = batch.faults ?? faults;
+      scenario = batch.scenario ?? scenario;
       addSessions(batch.sessions ?? []);
       addRequests(batch.requests ?? []);
       if (batch.figures !== undefined) {
