@@ -13,7 +13,11 @@ export function apiStories(open: (url: string) => Promise<Page>, running: () => 
     await isLive(page);
     const bad = await running().call('POST', '/v1/wallets', { network: 'ethereum', nmae: '<b>bold</b>' });
     expect(bad.status).toBe(400);
-    const refused = page.locator('[data-request]', { hasText: 'invalid_request' }).first();
+    // Other stories have refused requests too.
+    const refused = page
+      .locator('[data-request]', { hasText: 'POST /v1/wallets' })
+      .filter({ hasText: 'invalid_request' })
+      .first();
     await refused.locator('.chip.failed', { hasText: '400' }).waitFor();
     await refused.getByRole('button').press('Enter');
     await page.locator('#why', { hasText: 'Refused with invalid_request' }).waitFor();
