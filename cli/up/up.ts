@@ -1,7 +1,6 @@
 /** `signmesh up`: starts a whole cluster on this machine, prints a banner, and stops it again without leftovers. */
 import { join } from 'node:path';
 import { setImmediate as untilIdle } from 'node:timers/promises';
-import { redisHosts } from '../../core/redis/address.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { defaultSharing, type Roster } from '../../proto/roster.ts';
 import { processIn } from '../../scenarios/faults/cluster-names.ts';
@@ -11,16 +10,14 @@ import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDataDirectory, replaceShortLived } from '../common/files.ts';
-import { noHealth, reachable } from '../common/gateway-health.ts';
+import { reachable } from '../common/gateway-health.ts';
 import { type Lock, takeLock } from '../common/lock.ts';
 import { checkPortFree, checkPortsDiffer, type Listener, listenFailure } from '../common/ports.ts';
-import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { type HostedSandbox, hostedScenarios } from '../scenario/hosted.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, readyLine } from '../start/banner.ts';
 import type { ArmedChaos, ChaosRequest } from '../start/chaos.ts';
 import { watchParent } from '../start/parent-watch.ts';
-import { Progress } from '../start/progress.ts';
 import { askAt, type ReadyKey, readyKeys } from '../start/ready-keys.ts';
 import { lockFile, readyFile } from '../start/running.ts';
 import { duration, Screen } from '../start/screen.ts';
@@ -31,8 +28,7 @@ import { MetricsTargets } from './metrics-targets.ts';
 import { privateRedis } from './private-redis.ts';
 import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
 import { Snapshots } from './snapshots.ts';
-import { completeChange } from './state-change.ts';
-import { untilHealthy } from './until-healthy.ts';
+import { startProcesses } from './start-processes.ts';
 
 export interface UpOptions {
   readonly settings: Settings;
@@ -81,15 +77,6 @@ function fixedListeners(settings: Settings): Listener[] {
     ]),
     { host: '127.0.0.1', port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' },
   ].filter((listener) => listener.port !== 0);
-}
-
-/** Waits for a busy or starting Redis; any other refusal needs a person. */
-function claimOwn(redisUrl: string, owner: Owner, onWaiting: (why: string) => void): Promise<void> {
-  const progress = new Progress();
-  return claimRedisPatiently(redisUrl, owner, {
-    mayWait: ({ isTransient, code }) => isTransient && !progress.isStalled(code),
-    onWaiting,
-  });
 }
 
 class Run {
@@ -205,7 +192,12 @@ class Run {
     const cluster = await this.#makeCluster(rosters, sandbox, faults, clientDealers);
     if (this.#stopping) return;
     this.#cluster = cluster;
-    await this.#startProcesses(cluster, rosters);
+    await startProcesses(cluster, rosters, {
+      settings,
+      screen: this.#screen,
+      httpUrl: () => this.#httpUrl,
+      isStopping: () => this.#stopping,
+    });
     const keys = await this.#makeKeys(sandbox, first.nodes.length);
     if (this.#stopping) return;
     cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
@@ -354,63 +346,6 @@ class Run {
         upstream: upstream('grpc'),
       },
     };
-  }
-
-  async #startProcesses(cluster: Cluster, rosters: readonly Roster[]): Promise<void> {
-    const { REDIS_URL: redisUrl, SIGNMESH_DATA_DIR: dataDir } = this.#options.settings;
-    if (redisUrl === undefined) {
-      await this.#screen.step(
-        'redis',
-        async () => {
-          await cluster.startRedis();
-          const nodes = cluster.nodeNames;
-          await completeChange({ dataDir, nodes, redisUrl: cluster.redisUrl }, (line) => this.#screen.notice(line));
-          return 'ready';
-        },
-        (outcome) => (outcome === undefined ? 'waiting until it has loaded its data' : 'private, append-only file on'),
-      );
-    } else {
-      let waitingFor = '';
-      await this.#screen.step(
-        'redis',
-        async () => {
-          for (const roster of rosters) await claimOwn(redisUrl, roster, (why) => (waitingFor = why));
-        },
-        () => (waitingFor === '' ? redisHosts(redisUrl) : `waiting: ${waitingFor}`),
-      );
-    }
-    const ready: string[] = [];
-    const { SIGNMESH_WORKERS: workers, SIGNMESH_GATEWAYS: gateways } = this.#options.settings;
-    const total = cluster.roleCount;
-    const nodes = cluster.nodeNames.length;
-    await this.#screen.step(
-      'processes',
-      () => cluster.startRoles((name) => ready.push(name)),
-      () =>
-        ready.length < total
-          ? `${ready.length} of ${total} ready; waiting for ${cluster.missing}`
-          : [
-              rosters.length === 1 ? 'coordinator' : `${rosters.length} coordinators`,
-              `${nodes} nodes`,
-              gateways === 1 ? 'gateway' : `${gateways} gateways`,
-              workers === 1 ? 'worker' : `${workers} workers`,
-            ].join(', '),
-    );
-    let health = noHealth;
-    await this.#screen.step(
-      'cluster',
-      () =>
-        untilHealthy(this.#httpUrl, {
-          note: (latest) => (health = latest),
-          notice: (line) => this.#screen.notice(line),
-          isStopping: () => this.#stopping,
-          dataDir: this.#options.settings.SIGNMESH_DATA_DIR,
-        }),
-      () => {
-        const joined = `${health.status}, ${health.nodes_ready} of ${health.nodes_total} nodes joined`;
-        return health.status === 'ok' ? joined : [joined, ...health.reasons].join('; ');
-      },
-    );
   }
 
   async #makeKeys(sandbox: Sandbox | undefined, nodes: number): Promise<readonly ReadyKey[]> {

@@ -4029,8 +4029,8 @@ export interface SandboxApi {
   request(id: string, options?: CallOptions): Promise<SandboxRequest>;
   /** Read what waits: calls, deliveries, and nonces that nodes made ahead: `GET /v1/sandbox/queues`, scope `sandbox:admin`. */
   queues(options?: CallOptions): Promise<SandboxQueues>;
-  /** Say what load a generator intends now: `POST /v1/sandbox/load`, scope `sandbox:admin`. */
-  sayLoad(body: SandboxIntendedLoad, options?: CallOptions): Promise<void>;
+  /** Report the load that a generator intends now: `POST /v1/sandbox/load`, scope `sandbox:admin`. */
+  reportLoad(body: SandboxIntendedLoad, options?: CallOptions): Promise<void>;
   /** Run a scenario file on this sandbox; one at a time: `POST /v1/sandbox/scenarios`, scope `sandbox:admin`. */
   startScenario(body: StartSandboxScenario, options?: CallOptions): Promise<SandboxScenario>;
   /** Read the scenario that runs, or that ran last: `GET /v1/sandbox/scenarios`, scope `sandbox:admin`. */
@@ -4290,7 +4290,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     requests: { id: 'listSandboxRequests', method: 'GET', path: '/v1/sandbox/requests', repeat: 'always', input: 'query', list: 'requests' },
     request: { id: 'getSandboxRequest', method: 'GET', path: '/v1/sandbox/requests/:id', repeat: 'always' },
     queues: { id: 'getSandboxQueues', method: 'GET', path: '/v1/sandbox/queues', repeat: 'always' },
-    sayLoad: { id: 'sayIntendedLoad', method: 'POST', path: '/v1/sandbox/load', repeat: 'refused', input: 'body' },
+    reportLoad: { id: 'reportIntendedLoad', method: 'POST', path: '/v1/sandbox/load', repeat: 'refused', input: 'body' },
     startScenario: { id: 'startSandboxScenario', method: 'POST', path: '/v1/sandbox/scenarios', repeat: 'refused', input: 'body' },
     scenario: { id: 'getSandboxScenario', method: 'GET', path: '/v1/sandbox/scenarios', repeat: 'always' },
     endScenario: { id: 'endSandboxScenario', method: 'DELETE', path: '/v1/sandbox/scenarios', repeat: 'refused' },

@@ -1,5 +1,5 @@
 /**
- * What a page shows of load beside the stream: POST /v1/sandbox/load, by which a generator says what it intends, and
+ * What a page shows of load beside the stream: POST /v1/sandbox/load, by which a generator reports what it intends, and
  * GET /v1/sandbox/queues, what waits in the service. Nothing of the latter is counted until it is asked for.
  */
 import Type, { type Static } from 'typebox';
@@ -9,7 +9,7 @@ import { Closed, Nullable, OneOf } from '../api/schema-kit.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';
 
-/** A generator that says nothing for this long has ended. */
+/** A generator that reports nothing for this long has ended. */
 const silentMs = 5_000;
 
 export const IntendedLoad = Closed(
@@ -23,7 +23,7 @@ export const IntendedLoad = Closed(
   { title: 'SandboxIntendedLoad' },
 );
 
-/** What a generator said last, to this gateway. */
+/** What a generator reported last, to this gateway. */
 export class IntendedLoads {
   readonly #timers: Pick<Timers, 'elapsedMs'>;
   #last: { readonly atMs: number; readonly load: Static<typeof IntendedLoad> } | undefined;
@@ -32,7 +32,7 @@ export class IntendedLoads {
     this.#timers = timers;
   }
 
-  say(load: Static<typeof IntendedLoad>): void {
+  report(load: Static<typeof IntendedLoad>): void {
     this.#last = { atMs: this.#timers.elapsedMs(), load };
   }
 
@@ -97,17 +97,17 @@ export function loadRoutes(
       ...common,
       method: 'POST',
       path: '/v1/sandbox/load',
-      operationId: 'sayIntendedLoad',
-      clientName: 'sandbox.sayLoad',
+      operationId: 'reportIntendedLoad',
+      clientName: 'sandbox.reportLoad',
       example: { load: 'checkout', stage: 'climb', rate: 40 },
-      summary: 'Say what load a generator intends now',
+      summary: 'Report the load that a generator intends now',
       description:
-        `The \`figures\` of the stream have it for ${silentMs / 1_000} s: say it every second. \`signmesh load\` does. Of one generator: ` +
-        'the last one that spoke.',
+        `The \`figures\` of the stream have it for ${silentMs / 1_000} s: report it every second. \`signmesh load\` does. Of one generator: ` +
+        'the last one that reported.',
       body: IntendedLoad,
       responses: { 204: { description: 'Noted' } },
       handle: async (_, { body }) => {
-        loads.say(body);
+        loads.report(body);
         return { status: 204 };
       },
     }),

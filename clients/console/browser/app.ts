@@ -6,8 +6,8 @@ import { ApiError, type Client } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
 import { sessionOf } from './ceremonies.ts';
 import { clusterPanel } from './cluster-panel.ts';
+import { recordRequests } from './console-requests.ts';
 import type { ConsoleContext, Follow, FollowedData, MadeCall, Words } from './context.ts';
-import { takeDeeds } from './deeds.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import { drawPace } from './draw-pace.ts';
 import { laterPanels } from './later-panels.ts';
@@ -52,8 +52,8 @@ export function startConsole(page: ConsoleBrowser): void {
   let open: OpenSession | undefined;
   let followed: Followed | undefined;
 
-  const deeds = takeDeeds(page, () => tenants.held);
-  const acting = { location, sessionStorage, fetch: deeds.fetch };
+  const ownRequests = recordRequests(page, () => tenants.held);
+  const acting = { location, sessionStorage, fetch: ownRequests.fetch };
   const client = pageClient(acting, () => token);
   const { soon: changed, atOnce } = drawPace(page, () => draw());
   const tenants: Tenants = makeTenants(
@@ -100,7 +100,7 @@ export function startConsole(page: ConsoleBrowser): void {
     return (await response.json()) as T;
   };
   const resend: ConsoleContext['resend'] = async ({ method, path, body, headers = {} }) => {
-    const response = await deeds.fetch(path, {
+    const response = await ownRequests.fetch(path, {
       method,
       headers: {
         authorization: `Bearer ${tenants.acting?.token ?? token}`,
@@ -241,7 +241,7 @@ export function startConsole(page: ConsoleBrowser): void {
       followed = undefined;
     }
     const context: ConsoleContext = {
-      ...{ page, store, client, tenants, place, words, made, deeds: deeds.list },
+      ...{ page, store, client, tenants, place, words, made, ownRequests: ownRequests.list },
       ...{ go, perform, resend, announce, following, changed: atOnce },
     };
     const { connection } = store;

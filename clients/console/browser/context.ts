@@ -1,7 +1,7 @@
 /** What every panel of the page is given: what is known, where the reader is, and how to act. */
 import type { Client } from '../../client/index.ts';
 import type { Call, Request } from './call.ts';
-import type { Deed } from './deeds.ts';
+import type { ConsoleRequest } from './console-requests.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import type { FaultSchema } from './fault-form.ts';
 import type { ConsolePlace } from './place.ts';
@@ -49,7 +49,7 @@ export interface ConsoleContext {
   /** The newest last. */
   readonly made: readonly MadeCall[];
   /** What the page did since it was loaded, the newest last. */
-  readonly deeds: readonly Deed[];
+  readonly ownRequests: readonly ConsoleRequest[];
   /** Changes the address; a panel that is named begins afresh. */
   go(to: Partial<ConsolePlace>): void;
   /** Shows the call and its outcome. `send`: performs it; the text that it resolves with is shown. Never rejects. */

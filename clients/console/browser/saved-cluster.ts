@@ -3,7 +3,7 @@
  * (`heal`); those that were to stay are armed again. Pure.
  */
 import { processName } from '../../../scenarios/faults/cluster-names.ts';
-import type { Deed } from './deeds.ts';
+import type { ConsoleRequest } from './console-requests.ts';
 import type { FoundOperation, SavedDraft, SavedFile } from './saved-operations.ts';
 
 interface Timed {
@@ -42,15 +42,15 @@ export class SavedCluster {
   }
 
   /** Empty: it is written; otherwise why it is not. */
-  write({ name, params }: FoundOperation, deed: Deed): string {
+  write({ name, params }: FoundOperation, request: ConsoleRequest): string {
     if (silent.has(name)) return '';
-    const { status, beganMs } = deed;
+    const { status, beganMs } = request;
     if (status === undefined) return 'it had no answer';
     if (status >= 300) return `it was refused with ${status}`;
     const target = processName(params.node ?? '');
     switch (name) {
       case 'sandbox.createFault':
-        return this.#arm(deed);
+        return this.#arm(request);
       case 'sandbox.deleteFault':
         return this.#end(params.id ?? '') ? '' : 'this page has not armed it, or it is over';
       case 'sandbox.resetFaults':
@@ -58,14 +58,14 @@ export class SavedCluster {
         this.#heal();
         return '';
       case 'sandbox.advanceClock':
-        this.#file.put('advance', { advance_ms: 1_000 * (deed.body as { readonly advance_s: number }).advance_s });
+        this.#file.put('advance', { advance_ms: 1_000 * (request.body as { readonly advance_s: number }).advance_s });
         return '';
       case 'sandbox.pauseNode':
         this.#inject(target, { fault: 'pause', target, for_ms: foreverMs });
         return '';
       case 'sandbox.crashNode':
         this.#active.delete(target);
-        this.#crash(target, (deed.body ?? {}) as SavedDraft, beganMs);
+        this.#crash(target, (request.body ?? {}) as SavedDraft, beganMs);
         return '';
       case 'sandbox.resumeNode':
       case 'sandbox.restartNode':
@@ -78,7 +78,7 @@ export class SavedCluster {
     }
   }
 
-  #arm({ body, answer, beganMs }: Deed): string {
+  #arm({ body, answer, beganMs }: ConsoleRequest): string {
     const { id: _, ...fault } = body as SavedDraft & { readonly at?: SavedDraft };
     const { step, session } = fault.at ?? {};
     if (step !== undefined) return 'it waits for a step of another scenario';

@@ -1,5 +1,5 @@
 /** Calls of the wallet API as steps of a saved scenario: ids that an answer told become references to its step. Pure. */
-import type { Deed } from './deeds.ts';
+import type { ConsoleRequest } from './console-requests.ts';
 import type { FoundOperation, SavedDraft, SavedFile } from './saved-operations.ts';
 
 /** Intents in these go on by themselves: how long differs from world to world. */
@@ -14,7 +14,7 @@ interface SavedIntent {
 
 export class SavedRequests {
   readonly #file: SavedFile;
-  readonly #own: Deed['by'];
+  readonly #own: ConsoleRequest['by'];
   /** References by the values of answers. */
   readonly #references = new Map<string, string>();
   readonly #intents = new Map<string, SavedIntent>();
@@ -24,35 +24,35 @@ export class SavedRequests {
   /** Keys of more than one request. */
   readonly #sharedKeys: readonly string[];
 
-  constructor(file: SavedFile, deeds: readonly Deed[], own: Deed['by']) {
+  constructor(file: SavedFile, ownRequests: readonly ConsoleRequest[], own: ConsoleRequest['by']) {
     this.#file = file;
     this.#own = own;
-    const keys = deeds.flatMap(({ key }) => (key === undefined ? [] : [key]));
+    const keys = ownRequests.flatMap(({ key }) => (key === undefined ? [] : [key]));
     this.#sharedKeys = [...new Set(keys.filter((key, index) => keys.indexOf(key) !== index))];
   }
 
   /** Empty: it is written; otherwise why it is not. */
-  write({ name, params, query }: FoundOperation, deed: Deed): string {
-    const { status, answer, isRepeated } = deed;
+  write({ name, params, query }: FoundOperation, request: ConsoleRequest): string {
+    const { status, answer, isRepeated } = request;
     if (name.startsWith('service.')) return 'a scenario has no such step';
     if (status === undefined) return 'it had no answer';
     if (status === 401 || status === 403) return `its token may not do it (${status})`;
-    const by = this.#by(deed);
-    if (name === 'wallets.create') this.#connect(deed, by);
+    const by = this.#by(request);
+    if (name === 'wallets.create') this.#connect(request, by);
     const unknown = Object.values(params).find((id) => madeId.test(id) && !this.#references.has(id));
     if (unknown !== undefined && status !== 404) return `${unknown} was not made by this page`;
     const said = { params: this.#said(params) as Readonly<Record<string, string>>, by };
     if (name === 'intents.approve' && status < 300) this.#await(said, 'pending_approval');
     const isWrong = status === 400 || status === 422;
     const { code } = (answer as { readonly error?: { readonly code?: string } } | undefined)?.error ?? {};
-    const body = deed.body !== undefined && (Object.keys(deed.body as object).length > 0 || isWrong);
+    const body = request.body !== undefined && (Object.keys(request.body as object).length > 0 || isWrong);
     const isInbox = name === 'sandbox.createInbox';
-    const shared = deed.key === undefined ? -1 : this.#sharedKeys.indexOf(deed.key);
+    const shared = request.key === undefined ? -1 : this.#sharedKeys.indexOf(request.key);
     const step = this.#file.put(isInbox ? 'inbox' : name.replace('.', '-').toLowerCase(), {
       ...(isInbox ? { call: 'register_webhook' } : { api: name }),
       ...(Object.keys(params).length > 0 && { params: said.params }),
       ...(Object.keys(query).length > 0 && { query: this.#said(query) }),
-      ...(!isInbox && body && { body: this.#said(deed.body) }),
+      ...(!isInbox && body && { body: this.#said(request.body) }),
       ...(isWrong && { unchecked: true }),
       ...(shared !== -1 && { key: `key-${shared + 1}` }),
       ...by,
@@ -76,7 +76,7 @@ export class SavedRequests {
   }
 
   /** A wallet may be over a connection that was there. */
-  #connect({ body }: Deed, by: SavedDraft): void {
+  #connect({ body }: ConsoleRequest, by: SavedDraft): void {
     const { provider_connection_id: id = '' } = (body ?? {}) as { readonly provider_connection_id?: string };
     if (!madeId.test(id) || this.#references.has(id)) return;
     this.#file.say('This connection existed before.');
@@ -105,7 +105,7 @@ export class SavedRequests {
   }
 
   /** Nothing for the page's own. */
-  #by({ by }: Deed): SavedDraft {
+  #by({ by }: ConsoleRequest): SavedDraft {
     const own = this.#own;
     if (by === undefined || own === undefined || by.actor === own.actor) return {};
     const person = `person-${placeIn(this.#people, by.actor)}`;

@@ -1,20 +1,20 @@
 /**
- * "Save as scenario": what the page did (deeds.ts), as a scenario file that comes to the same end. Ids become names or references
+ * "Save as scenario": what the page did (console-requests.ts), as a scenario file that comes to the same end. Ids become names or references
  * to the steps that made them. What no step can say stands as a comment in its place. Pure; loaded when it is asked for.
  */
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { CheckedScenario, Expectation, ScenarioStep } from '../../../scenarios/runner/format.ts';
 import { oneClient, toYaml } from '../../../scenarios/runner/to-yaml.ts';
-import type { Deed } from './deeds.ts';
+import type { ConsoleRequest } from './console-requests.ts';
 import { SavedCluster } from './saved-cluster.ts';
 import { operationAt, type SavedFile } from './saved-operations.ts';
 import { SavedRequests } from './saved-requests.ts';
 import { SavedSessions, type SessionFact } from './saved-sessions.ts';
 
 export interface SavedFrom {
-  readonly deeds: readonly Deed[];
+  readonly ownRequests: readonly ConsoleRequest[];
   /** Who the page is. */
-  readonly own: Deed['by'];
+  readonly own: ConsoleRequest['by'];
   readonly clusters: number;
   /** Of each cluster. */
   readonly nodes: number;
@@ -30,7 +30,7 @@ const scenarioName = 'from-the-console';
 
 /** The text of the file; undefined: nothing was done that a step can say. */
 export function savedScenario(from: SavedFrom): string | undefined {
-  const { deeds, nodes, clusters, only } = from;
+  const { ownRequests, nodes, clusters, only } = from;
   const steps: ScenarioStep[] = [];
   const notes = new Map<string, readonly string[]>();
   let said: string[] = [];
@@ -45,27 +45,28 @@ export function savedScenario(from: SavedFrom): string | undefined {
     say: (text) => said.push(text),
   };
   // What was before a fresh start is gone.
-  const fresh = deeds.findLastIndex(({ method, target, status }) => {
+  const fresh = ownRequests.findLastIndex(({ method, target, status }) => {
     const name = operationAt(method, target)?.name;
     return (name === 'sandbox.reset' || name === 'sandbox.restoreSnapshot') && status !== undefined && status < 300;
   });
   if (fresh !== -1) file.say('The sandbox was reset or restored here: what was done before is not in this file.');
-  const done = deeds.slice(fresh + 1);
+  const done = ownRequests.slice(fresh + 1);
   const sessions = new SavedSessions(file, from.session);
   const cluster = new SavedCluster(file, nodes * clusters, (id) => sessions.nameOf(id));
   const requests = new SavedRequests(file, done, from.own);
-  for (const deed of done) {
-    const found = operationAt(deed.method, deed.target);
-    cluster.passTime(deed.beganMs);
+  for (const request of done) {
+    const found = operationAt(request.method, request.target);
+    cluster.passTime(request.beganMs);
     const why =
       found === undefined
         ? 'the page knows no such operation'
         : found.name.startsWith('signing.')
-          ? sessions.write(found, deed)
+          ? sessions.write(found, request)
           : found.name.startsWith('sandbox.') && found.name !== 'sandbox.createInbox'
-            ? cluster.write(found, deed)
-            : requests.write(found, deed);
-    if (why !== '') file.say(`Not a step: ${found?.name ?? `${deed.method} ${deed.target.split('?')[0]}`}: ${why}.`);
+            ? cluster.write(found, request)
+            : requests.write(found, request);
+    if (why !== '')
+      file.say(`Not a step: ${found?.name ?? `${request.method} ${request.target.split('?')[0]}`}: ${why}.`);
   }
   requests.finals(from.intents);
   if (steps.length === 0) return undefined;

@@ -1,5 +1,5 @@
 /** Calls of the signing API as steps of a saved scenario: sessions become names, answers become expectations. Pure. */
-import type { Deed } from './deeds.ts';
+import type { ConsoleRequest } from './console-requests.ts';
 import type { FoundOperation, SavedDraft, SavedFile } from './saved-operations.ts';
 
 export interface SessionFact {
@@ -63,18 +63,18 @@ export class SavedSessions {
   }
 
   /** Empty: it is written; otherwise why it is not. */
-  write({ name }: FoundOperation, deed: Deed): string {
-    const asked = (deed.body ?? {}) as Asked;
+  write({ name }: FoundOperation, request: ConsoleRequest): string {
+    const asked = (request.body ?? {}) as Asked;
     const other = Object.keys(asked).find((field) => !sayable.has(field));
     if (other !== undefined) return `the field ${other} has no place in a step`;
-    const expect = expected(deed);
-    if (expect === undefined) return `it was refused with ${deed.status}`;
+    const expect = expected(request);
+    if (expect === undefined) return `it was refused with ${request.status}`;
     if (expect.reason_code === 'INVALID_REQUEST') return 'the service found it invalid';
-    const draft = this.#draft(name, asked, deed.answer as Answer | undefined);
+    const draft = this.#draft(name, asked, request.answer as Answer | undefined);
     if (typeof draft === 'string') return draft;
     this.#file.put(String(draft.call).replaceAll('_', '-'), {
       ...draft,
-      ...(deed.isRepeated && { insist: true }),
+      ...(request.isRepeated && { insist: true }),
       expect,
     });
     return '';
@@ -159,7 +159,7 @@ export class SavedSessions {
 }
 
 /** undefined: no step can expect it. */
-function expected({ status, answer }: Deed): (SavedDraft & { readonly reason_code?: string }) | undefined {
+function expected({ status, answer }: ConsoleRequest): (SavedDraft & { readonly reason_code?: string }) | undefined {
   if (status === undefined) return { error: 'any' };
   if (errors[status] !== undefined) return { error: errors[status] };
   const { receipt, verified, is_complete: isComplete } = (answer ?? {}) as Answer;

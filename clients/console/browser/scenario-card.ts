@@ -90,13 +90,13 @@ function progress({ scenario, state, steps, begun, step, cause }: SandboxScenari
 }
 
 async function save(context: ConsoleContext): Promise<void> {
-  const { deeds, store, tenants, words, changed, announce } = context;
+  const { ownRequests, store, tenants, words, changed, announce } = context;
   const clusters = store.hello?.clusters ?? [];
   const [own] = tenants.held;
   try {
     const { savedScenario } = await import('./saved-scenario.ts');
     const text = savedScenario({
-      ...{ deeds, own, clusters: clusters.length, nodes: clusters[0]?.nodes ?? 0 },
+      ...{ ownRequests, own, clusters: clusters.length, nodes: clusters[0]?.nodes ?? 0 },
       session: (id) => {
         const seen = [...store.sessions.values()].findLast(({ session }) => session === id);
         return seen && { ...seen, curve: store.reads.get(`${seen.tenant}/${id}`)?.curve ?? null };
@@ -114,8 +114,8 @@ async function save(context: ConsoleContext): Promise<void> {
 }
 
 /** Of the intents that this page made, by id. */
-async function statusesOf({ deeds, tenants }: ConsoleContext): Promise<ReadonlyMap<string, string>> {
-  const made = deeds.flatMap(({ method, target, answer, by }) => {
+async function statusesOf({ ownRequests, tenants }: ConsoleContext): Promise<ReadonlyMap<string, string>> {
+  const made = ownRequests.flatMap(({ method, target, answer, by }) => {
     const found = operationAt(method, target);
     const { id } = (answer ?? {}) as { readonly id?: string };
     return found?.name === 'intents.create' && id !== undefined ? [{ id, wallet: found.params.id ?? '', by }] : [];

@@ -30,8 +30,8 @@ export class Service {
   }
 
   /** So that a page of the sandbox can show it; null: no rate is intended. What is no sandbox takes none. */
-  async sayLoad(load: string, stage: string, rate: number | null): Promise<void> {
-    await this.client.sandbox.sayLoad({ load, stage, rate }, once).catch(() => undefined);
+  async reportLoad(load: string, stage: string, rate: number | null): Promise<void> {
+    await this.client.sandbox.reportLoad({ load, stage, rate }, once).catch(() => undefined);
   }
 
   /** Processes of the service by name; empty: it runs on another machine, or the token is not one of its sandbox. */

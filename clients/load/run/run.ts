@@ -251,7 +251,7 @@ class Run {
       await this.#clock.sleep(beganMs + atMs - this.#clock.nowMs(), ending);
       const point = this.#recorder.point(this.#clock.nowMs() - beganMs, this.#inFlight.count);
       const processes = await this.#monitor.sample();
-      await Promise.all([this.#faults.sample(beganMs), this.#sayIntended()]);
+      await Promise.all([this.#faults.sample(beganMs), this.#reportIntended()]);
       const now = performance.eventLoopUtilization();
       const whole = { ...point, processes, generator: performance.eventLoopUtilization(now, loop).utilization };
       loop = now;
@@ -265,11 +265,11 @@ class Run {
     }
   }
 
-  async #sayIntended(): Promise<void> {
+  async #reportIntended(): Promise<void> {
     if (this.#intended === undefined) return;
     const { stage, beganMs } = this.#intended;
     const rate = stage.shape === 'closed' ? null : rateAt(stage, this.#clock.nowMs() - beganMs);
-    await this.#service.sayLoad(this.#options.plan.name, stage.name, rate);
+    await this.#service.reportLoad(this.#options.plan.name, stage.name, rate);
   }
 
   /** The operation that runs one at a time before and after the load. */

@@ -5,12 +5,11 @@
 import axe from 'axe-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostedScenarios } from '../../../cli/scenario/hosted.ts';
-import { loadScenario } from '../../../scenarios/runner/load.ts';
-import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import { type Running, signature, startService } from '../../simulation/embedded/support/service.ts';
 import { until } from '../../support/until.ts';
 import { apiStories } from './support/api-stories.ts';
 import { chips, describeInBrowser, go, hash, isLive, picture } from './support/console-page.ts';
+import { scenarioStory } from './support/scenario-story.ts';
 
 describeInBrowser('the console on an embedded service', (open) => {
   let running: Running;
@@ -120,45 +119,6 @@ describeInBrowser('the console on an embedded service', (open) => {
     expect(JSON.stringify(recorded)).not.toContain('rt1_');
   });
 
-  test('what a page did is saved as a scenario, which replays and runs here', async () => {
-    const page = await open(`${url()}#/faults`);
-    await isLive(page);
-    const save = page.getByRole('button', { name: 'Save as scenario' });
-    await save.click();
-    await page.locator('#scenario', { hasText: 'This page has done nothing yet that a step can say.' }).waitFor();
-    await page.locator('#fault-kind').selectOption('bad_share');
-    await page.getByRole('button', { name: 'Arm bad_share' }).click();
-    await page.locator('[data-fault]', { hasText: 'bad_share' }).waitFor();
-    await go(page, 'Ceremonies');
-    await page.getByRole('button', { name: 'Make a key and sign' }).click();
-    await page.locator('.last-call.bad', { hasText: 'Make the key' }).waitFor();
-    await go(page, 'Faults');
-    await page.getByRole('button', { name: 'Remove all' }).click();
-    await page.getByText('None: the cluster runs as it should.', { exact: false }).waitFor();
-    await go(page, 'Ceremonies');
-    await page.getByRole('button', { name: 'Make a key and sign' }).click();
-    await page.locator('.last-call.good', { hasText: 'Sign with' }).waitFor();
-    await go(page, 'Faults');
-    await save.press('Enter');
-    await page.getByRole('button', { name: 'Copy' }).last().waitFor();
-    const file = page.locator('#scenario-file');
-    const text = await until(async () => (await file.inputValue()) || undefined, 'the file');
-    const scenario = loadScenario(text, { file: 'saved.yaml' });
-    expect(scenario.expect).toEqual([
-      { session: 'key-1', culprits: [2] },
-      { session: 'key-2', state: 'BACKEND_COMPLETED' },
-      { session: 'signature-3', state: 'BACKEND_COMPLETED' },
-    ]);
-    expect(runSimulated(scenario).verdict).toEqual({ kind: 'passed' });
-    expect(text).not.toContain(running.token);
-
-    await page.getByRole('button', { name: 'Run it here' }).press('Enter');
-    await page.locator('#scenario-progress .chip.completed', { hasText: 'passed' }).waitFor();
-    await file.fill('scenario: none');
-    await page.getByRole('button', { name: 'Run it here' }).press('Enter');
-    await page.locator('#scenario .said.bad', { hasText: 'about' }).waitFor();
-  });
-
   test('a key and a signature are stepped by clicks, and another tenant’s once its token is there', async () => {
     const page = await open(`${url()}#/ceremonies`);
     await isLive(page);
@@ -252,6 +212,7 @@ describeInBrowser('the console on an embedded service', (open) => {
   });
 
   apiStories(open, () => running);
+  scenarioStory(open, () => running);
 
   test('load is plotted with its refusals, its faults and what a generator intends, and is the same in tables', async () => {
     const page = await open(`${url()}#/load`);

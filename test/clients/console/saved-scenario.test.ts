@@ -10,7 +10,7 @@ import {
   resumeSession,
   sign,
 } from '../../../clients/console/browser/actions.ts';
-import { type Deed, takeDeeds } from '../../../clients/console/browser/deeds.ts';
+import { type ConsoleRequest, recordRequests } from '../../../clients/console/browser/console-requests.ts';
 import type { ConsoleBrowser } from '../../../clients/console/browser/dom.ts';
 import { savedScenario } from '../../../clients/console/browser/saved-scenario.ts';
 import { beginSignature, partial } from '../../../clients/console/browser/steps.ts';
@@ -39,8 +39,8 @@ function openPage() {
     ...{ performance, location: { origin }, fetch: globalThis.fetch },
     sessionStorage: { getItem: (name: string) => stored.get(name) ?? null, setItem: stored.set.bind(stored) },
   } as unknown as ConsoleBrowser;
-  const deeds = takeDeeds(browser, () => tenants.held);
-  const acting = { ...browser, fetch: deeds.fetch };
+  const ownRequests = recordRequests(browser, () => tenants.held);
+  const acting = { ...browser, fetch: ownRequests.fetch };
   const client = pageClient(acting, () => running.token);
   const tenants: ReturnType<typeof makeTenants> = makeTenants(
     acting,
@@ -52,13 +52,13 @@ function openPage() {
   const session = (id: string) => client.sandbox.session(id);
   const save = async (intents: ReadonlyMap<string, string> = new Map()) => {
     const known = new Map<string, SandboxSession>();
-    const ids = new Set(JSON.stringify(deeds.list).match(/sig_[\w-]+|key-mine|sandbox-ed25519/g) ?? []);
+    const ids = new Set(JSON.stringify(ownRequests.list).match(/sig_[\w-]+|key-mine|sandbox-ed25519/g) ?? []);
     for (const id of ids) {
       const found = await session(id).catch(() => undefined);
       if (found !== undefined) known.set(id, found);
     }
     return savedScenario({
-      ...{ deeds: deeds.list, own: tenants.held[0], clusters: 1, nodes: 5, intents, only: new Map() },
+      ...{ ownRequests: ownRequests.list, own: tenants.held[0], clusters: 1, nodes: 5, intents, only: new Map() },
       session: (id) => {
         const found = known.get(id);
         const isDone = found?.state === 'RECEIPT_STATE_BACKEND_COMPLETED';
@@ -66,7 +66,7 @@ function openPage() {
       },
     })!;
   };
-  return { deeds, client, tenants, act, session, save };
+  return { ownRequests, client, tenants, act, session, save };
 }
 
 test('keys, signatures, faults, processes and the clock replay with the same verdict', async () => {
@@ -125,7 +125,7 @@ test('keys, signatures, faults, processes and the clock replay with the same ver
 });
 
 test('wallets, transfers, approvals and inboxes replay with the same verdict, without secrets', async () => {
-  const { deeds, client, tenants, act, save } = openPage();
+  const { ownRequests, client, tenants, act, save } = openPage();
   await tenants.own();
   const secret = 'a very private key';
   await client.connections.create({
@@ -154,7 +154,7 @@ test('wallets, transfers, approvals and inboxes replay with the same verdict, wi
   const statuses = await Promise.all(made.map(async (intent) => [intent.id, await statusOf(intent)] as const));
   const text = await save(new Map(statuses));
 
-  const kept = JSON.stringify(deeds.list) + text;
+  const kept = JSON.stringify(ownRequests.list) + text;
   for (const hidden of [secret, 'key-of-mine-1234', token, running.token, inbox.secret])
     expect(kept).not.toContain(hidden);
   expect(text).toMatch(/api: intents[.]approve,? *\n? *params: [^}]+},? *\n?.*\n? *by: person-1/);
@@ -164,26 +164,26 @@ test('wallets, transfers, approvals and inboxes replay with the same verdict, wi
 });
 
 test('what another page made is said in a comment, and after a reset the file begins anew', () => {
-  const deed = (method: string, target: string, more: Partial<Deed> = {}): Deed => ({
+  const call = (method: string, target: string, more: Partial<ConsoleRequest> = {}): ConsoleRequest => ({
     ...{ beganMs: 0, method, target, by: undefined, key: undefined, body: {}, isRepeated: false },
     ...{ status: 200, answer: {}, ...more },
   });
-  const saved = (...deeds: Deed[]) =>
+  const saved = (...ownRequests: ConsoleRequest[]) =>
     savedScenario({
-      ...{ deeds, own: undefined, clusters: 1, nodes: 5, intents: new Map(), only: new Map() },
+      ...{ ownRequests, own: undefined, clusters: 1, nodes: 5, intents: new Map(), only: new Map() },
       session: () => undefined,
     });
   expect(saved()).toBeUndefined();
-  expect(saved(deed('POST', '/v1/sandbox/snapshots'))).toBeUndefined();
+  expect(saved(call('POST', '/v1/sandbox/snapshots'))).toBeUndefined();
   const theirs = 'wal_019b1c2d-0000-7000-8000-000000000000';
   const text = saved(
-    deed('POST', '/v1/sandbox/nodes/1/pause'),
-    deed('POST', '/v1/sandbox/reset'),
-    deed('POST', `/v1/wallets/${theirs}/freeze`),
-    deed('POST', '/v1/unknown?token=hidden'),
-    deed('DELETE', '/v1/sandbox/faults/flt_9', { status: 204 }),
-    deed('POST', '/v1/sandbox/clock', { body: { advance_s: 1 } }),
-    deed('POST', '/v1/dkg/shares', { body: { session_id: 'theirs' } }),
+    call('POST', '/v1/sandbox/nodes/1/pause'),
+    call('POST', '/v1/sandbox/reset'),
+    call('POST', `/v1/wallets/${theirs}/freeze`),
+    call('POST', '/v1/unknown?token=hidden'),
+    call('DELETE', '/v1/sandbox/faults/flt_9', { status: 204 }),
+    call('POST', '/v1/sandbox/clock', { body: { advance_s: 1 } }),
+    call('POST', '/v1/dkg/shares', { body: { session_id: 'theirs' } }),
   )!;
   expect(text).not.toMatch(/pause|hidden/);
   expect(text.split('\n').filter((line) => line.includes('#') && !line.includes('yaml-language-server'))).toEqual([

@@ -178,7 +178,7 @@ describe('a stream of the sandbox', () => {
     expect(await figures()).toMatchObject({ requests: { answered: 0, refused: [], p50_ms: null }, load: null });
     add('good');
     for (let count = 0; count < 3; count += 1) add(`bad ${count}`, new ServiceError('overloaded', 'too much'));
-    loads.say({ load: 'checkout', stage: 'climb', rate: 40 });
+    loads.report({ load: 'checkout', stage: 'climb', rate: 40 });
     const now = await figures();
     expect(now.requests).toMatchObject({ answered: 4, refused: [{ code: 'rate_limited', count: 3 }] });
     expect(now.requests!.p50_ms).not.toBeNull();
@@ -188,7 +188,7 @@ describe('a stream of the sandbox', () => {
   it('takes a generator for ended when it says nothing for 5 s', () => {
     const timers = new VirtualTimers();
     const loads = new IntendedLoads(timers);
-    loads.say({ load: 'l', stage: 's', rate: null });
+    loads.report({ load: 'l', stage: 's', rate: null });
     timers.advance(5_000);
     expect(loads.now).not.toBeNull();
     timers.advance(1);

@@ -10,7 +10,7 @@ local function note(prefix, address, direction, id, minedAtMs, retentionMs)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', minedAtMs - retentionMs)
 end
 
--- reorgMaxMs of ledger.ts.
+-- The longest time whose blocks can be undone: at least one of the slowest chain.
 local reorgMs = 600000
 local function note_mined(prefix, id, sender, minedAtMs, retentionMs)
   note(prefix, sender, 'out', id, minedAtMs, retentionMs)

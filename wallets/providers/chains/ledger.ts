@@ -78,9 +78,6 @@ export interface Ledger {
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
 }
 
-/** The longest time whose blocks can be undone; address-index.lua knows it too. */
-export const reorgMaxMs = 600_000;
-
 export interface ReorgRequest {
   /** The time of the first block to undo. */
   readonly fromMs: number;

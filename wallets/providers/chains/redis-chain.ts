@@ -9,7 +9,7 @@
  *   fund:<key>       the faucet has served this key
  *   market           the price that was set last (fees.ts)
  *   confirmations    the number that was set last
- *   mined            sorted set, ids of transactions by their block's time, for `reorgMaxMs`
+ *   mined            sorted set, ids of transactions by their block's time, for ten minutes
  *   at:<address>     sorted set, the index by address: `in:<id>` and `out:<id>` of mined transactions, by their block's time
  *
  * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (redis-bitcoin-ledger.ts).

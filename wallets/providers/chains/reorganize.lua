@@ -1,9 +1,11 @@
--- Undoes the blocks from fromMs to nowMs: their transactions are in the next block. Answers FINAL and how many blocks would leave the final
--- transactions alone, and changes nothing; or OK and the number of the moved transactions.
+-- Undoes the blocks from fromMs to nowMs: their transactions are in the next block. Answers FINAL and how many blocks it would undo,
+-- since others are too old or have final transactions, and changes nothing; or OK and the number of the moved transactions.
 -- confirmations: of a transaction without its own number.
+-- @include wallets/providers/chains/address-index.lua
 -- @keys prefixKey
 -- @args fromMs, nowMs, nextMs, blockMs, confirmations
 
+if (math.floor((nowMs - fromMs) / blockMs) + 1) * blockMs > reorgMs then return {'FINAL', math.floor(reorgMs / blockMs)} end
 local undone = redis.call('ZRANGEBYSCORE', prefixKey .. 'mined', fromMs, nowMs, 'WITHSCORES')
 local least
 for i = 1, #undone, 2 do

@@ -3,7 +3,7 @@ import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import { blockMsDefault, depthOf, headOf, nextBlockMs } from './block-time.ts';
 import type { ChainMovement, ChainTransaction, Reorg } from './chain.ts';
-import { type Ledger, type LedgerMovement, type LedgerTransaction, reorgMaxMs } from './ledger.ts';
+import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
 
 export abstract class SimulatedChain<L extends Ledger> {
   readonly network: NetworkId;
@@ -48,7 +48,7 @@ export abstract class SimulatedChain<L extends Ledger> {
 
   async reorganize(depth: number, nowMs: number): Promise<Reorg> {
     const { blockMs, confirmationsNeeded: confirmations } = this;
-    const most = Math.min((await this.confirmations()) - 1, Math.floor(reorgMaxMs / blockMs));
+    const most = (await this.confirmations()) - 1;
     if (depth > most) return { kind: 'final', depth: most };
     const fromMs = headOf(nowMs, blockMs).atMs - (depth - 1) * blockMs;
     return this.ledger.reorganize({ fromMs, nowMs, nextMs: this.nextBlockMs(nowMs), blockMs, confirmations });

@@ -525,5 +525,8 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
     await mined('own', 40);
     await script.redis.hdel(`${p}tx:default`, 'confirmations');
     expect(await script.refused({ prefixKey }, { ...args, confirmations: 3 })).toEqual(['FINAL', 2]);
+    // Blocks of more than ten minutes.
+    const slow = { fromMs: 0, nowMs: 600_000, nextMs: 900_000, blockMs: 300_000, confirmations: 64 };
+    expect(await script.refused({ prefixKey }, slow)).toEqual(['FINAL', 2]);
   });
 });

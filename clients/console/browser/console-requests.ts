@@ -5,7 +5,7 @@
 import type { ConsoleBrowser } from './dom.ts';
 import type { HeldToken } from './tenants.ts';
 
-export interface Deed {
+export interface ConsoleRequest {
   /** By the page's clock, which never jumps. */
   readonly beganMs: number;
   readonly method: string;
@@ -23,27 +23,27 @@ export interface Deed {
   answer: unknown;
 }
 
-export interface Deeds {
+export interface ConsoleRequests {
   /** The newest last. */
-  readonly list: readonly Deed[];
+  readonly list: readonly ConsoleRequest[];
   /** Sends, and takes down what is no read. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /** More make no file that a person reads. */
-const deedsMax = 400;
+const requestsMax = 400;
 const secretField =
   /^(api_key|api_secret|private_key|secret|password|passphrase|access_token|access_key|(resume_)?token)$/;
 const secretText = /svc_sk_|whsec_|rt1_/;
 /** In place of a secret; simulated custodians accept it. */
 const placeholder = 'scenario';
 
-export function takeDeeds(
+export function recordRequests(
   page: Pick<ConsoleBrowser, 'fetch' | 'performance' | 'location'>,
   held: () => readonly HeldToken[],
-): Deeds {
-  let list: readonly Deed[] = [];
-  const fetch: Deeds['fetch'] = async (url, init = {}) => {
+): ConsoleRequests {
+  let list: readonly ConsoleRequest[] = [];
+  const fetch: ConsoleRequests['fetch'] = async (url, init = {}) => {
     const { method = 'GET', body } = init;
     if (method === 'GET') return page.fetch(url, init);
     const headers = init.headers as Readonly<Record<string, string>>;
@@ -51,17 +51,17 @@ export function takeDeeds(
     const by = held().find(({ token }) => authorization === `Bearer ${token}`);
     const { origin } = page.location;
     const { pathname, search } = new URL(String(url), origin);
-    const deed: Deed = {
+    const request: ConsoleRequest = {
       ...{ beganMs: page.performance.now(), method, target: pathname + search, key },
       by: by && { tenant: by.tenant, actor: by.actor },
       body: withoutSecrets(typeof body === 'string' ? body : ''),
       ...{ isRepeated: false, status: undefined, answer: undefined },
     };
     const last = list.at(-1);
-    const isAgain = last !== undefined && mayRepeat(last) && textOf(last) === textOf(deed);
-    const entry = isAgain ? last : deed;
+    const isAgain = last !== undefined && mayRepeat(last) && textOf(last) === textOf(request);
+    const entry = isAgain ? last : request;
     if (isAgain) Object.assign(last, { isRepeated: true, status: undefined, answer: undefined });
-    else list = [...list, deed].slice(-deedsMax);
+    else list = [...list, request].slice(-requestsMax);
     const response = await page.fetch(url, init);
     entry.status = response.status;
     entry.answer = withoutSecrets(await response.clone().text());
@@ -75,11 +75,11 @@ export function takeDeeds(
   };
 }
 
-function mayRepeat({ status }: Deed): boolean {
+function mayRepeat({ status }: ConsoleRequest): boolean {
   return status === undefined || status === 429 || status >= 500;
 }
 
-function textOf({ method, target, key, body, by }: Deed): string {
+function textOf({ method, target, key, body, by }: ConsoleRequest): string {
   return JSON.stringify([method, target, key, body, by]);
 }
 
