@@ -234,7 +234,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...eventRoutes(),
     ...eventStreamRoutes({ feed, store, timers, log, ...(options.streams?.times && { times: options.streams.times }) }),
     ...webhookRoutes(webhooks),
-    ...deliveryRoutes({ webhookService }),
+    ...deliveryRoutes({ webhookService, seal }),
     ...complianceRoutes(),
     ...riskRoutes(),
     ...policyRoutes(receipts),

@@ -636,6 +636,18 @@ export interface DeliveryPage {
   readonly next_cursor: string | null;
 }
 
+export interface DeliveryWithAnswer extends Delivery {
+  /** what the receiver answered to the latest try; null: nothing, or it is not kept, as in production */
+  readonly last_answer: {
+    /** by lower-case names, at most 4 KB */
+    readonly headers: Readonly<Record<string, string>>;
+    /** the first 2 KB, read as UTF-8 */
+    readonly body: string;
+    /** the receiver sent more */
+    readonly truncated: boolean;
+  } | null;
+}
+
 export interface DiagnosticReceipt {
   readonly receipt_id: string;
   readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
@@ -3880,8 +3892,8 @@ export interface WebhooksApi {
   ping(id: string, options?: CallOptions): Promise<Ping>;
   /** List deliveries with every try, newest event first: `GET /v1/webhooks/:id/deliveries`, scope `webhooks:read`. */
   deliveries(id: string, query?: { status?: 'queued' | 'retrying' | 'delivered' | 'failed'; event_type?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Delivery, DeliveryPage>;
-  /** Read a delivery with its tries: `GET /v1/webhooks/:id/deliveries/:deliveryId`, scope `webhooks:read`. */
-  delivery(id: string, deliveryId: string, options?: CallOptions): Promise<Delivery>;
+  /** Read a delivery with its tries and the latest answer: `GET /v1/webhooks/:id/deliveries/:deliveryId`, scope `webhooks:read`. */
+  delivery(id: string, deliveryId: string, options?: CallOptions): Promise<DeliveryWithAnswer>;
   /** Deliver an event again: `POST /v1/webhooks/:id/deliveries/:deliveryId/redeliver`, scope `webhooks:write`. */
   redeliver(id: string, deliveryId: string, options?: CallOptions): Promise<Delivery>;
   /** Deliver a range of events again: `POST /v1/webhooks/:id/redeliver`, scope `webhooks:write`. */

@@ -1,5 +1,5 @@
 /** The actions of the page: each is a call as data, and what performs it. */
-import type { Delivery, SandboxNode, Webhook } from '../../client/generated-api.ts';
+import type { CreateWebhook, Delivery, NewWebhook, SandboxNode, Webhook } from '../../client/generated-api.ts';
 import type { Client } from '../../client/index.ts';
 import { type Call, literal, operationCall, requestOf } from './call.ts';
 import { nameInWords } from './words.ts';
@@ -176,5 +176,14 @@ export function redeliver({ webhook_id: webhook, id }: Pick<Delivery, 'webhook_i
     name: 'Deliver again',
     call: operationCall(`Deliver ${id} again`, ['webhooks', 'redeliver'], [webhook, id]),
     send: (client) => client.webhooks.redeliver(webhook, id),
+  };
+}
+
+/** `created` gets the endpoint with its secret, which is shown once. */
+export function newEndpoint(body: CreateWebhook, created: (webhook: NewWebhook) => void): ConsoleAction {
+  return {
+    name: 'Add an endpoint',
+    call: operationCall('Add an endpoint', ['webhooks', 'create'], [], body),
+    send: async (client) => created(await client.webhooks.create(body)),
   };
 }

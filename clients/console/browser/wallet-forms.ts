@@ -1,21 +1,18 @@
 /** The forms of the wallets: a new one, and a transfer, with first tries to fill in. */
 import type { Wallet } from '../../client/generated-api.ts';
-import type { ConsoleAction } from './actions.ts';
-import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
-import { textIn } from './dom.ts';
+import { choice, field, fillIn, formOf, textOfField } from './form.ts';
 import { button, h, type Node } from './ui.ts';
 import { networkNames, newWallet, transfer, type WalletNetwork } from './wallet-actions.ts';
 import type { WalletData } from './wallet-data.ts';
 
-/** Texts of the forms. */
-const texts = new Map<string, string>([
+for (const [name, text] of [
   ['name', 'Treasury'],
   ['network', 'eip155:11155111'],
   ['approval', 'unspecified'],
   ['amount', '0.25'],
-]);
-let busy = false;
+] as const)
+  fillIn(name, text);
 
 /** First tries of a transfer; the amounts are test triggers of the sandbox (docs/wallet-api.md). */
 const tries: readonly (readonly [words: string, amount: string, address?: string])[] = [
@@ -63,8 +60,8 @@ export function transferCard(context: ConsoleContext, data: WalletData, wallet: 
     go({ chosen: intent.id });
   });
   const fill = (amount: string, to: string) => () => {
-    texts.set('amount', amount);
-    texts.set(`to ${network}`, to);
+    fillIn('amount', amount);
+    fillIn(`to ${network}`, to);
     changed();
   };
   const isKnown = receivers[network] !== undefined;
@@ -102,80 +99,5 @@ export function transferCard(context: ConsoleContext, data: WalletData, wallet: 
         ),
       ),
     ]),
-  );
-}
-
-function textOfField(name: string): string {
-  return texts.get(name) ?? '';
-}
-
-function formOf(context: ConsoleContext, action: ConsoleAction, words: string, fields: readonly Node[]): Node {
-  const { perform, tenants, changed, made } = context;
-  const last = made.at(-1);
-  const isOwn = last?.call.title === action.call.title && last.outcome?.isGood === false;
-  return h(
-    'form',
-    {
-      onSubmit: (event: { preventDefault(): void }) => {
-        event.preventDefault();
-        if (busy) return;
-        busy = true;
-        changed();
-        void perform(action.call, () => action.send(tenants.client)).finally(() => {
-          busy = false;
-          changed();
-        });
-      },
-    },
-    ...fields,
-    h('button', { type: 'submit', class: 'primary', 'aria-disabled': String(busy) }, busy ? 'At work …' : words),
-    isOwn ? h('p', { role: 'status', class: 'said bad' }, last?.outcome?.text ?? '') : null,
-    callBox(context, action.call),
-  );
-}
-
-function field(
-  { changed }: ConsoleContext,
-  name: string,
-  words: string,
-  more: Readonly<Record<string, unknown>>,
-): Node {
-  return h(
-    'label',
-    { class: 'field', key: name },
-    h('span', null, words),
-    h('input', {
-      ...{ name, value: textOfField(name), autocomplete: 'off', spellcheck: false },
-      ...more,
-      onInput: (event: { readonly target: unknown }) => {
-        texts.set(name, textIn(event));
-        changed();
-      },
-    }),
-  );
-}
-
-function choice(
-  { changed }: ConsoleContext,
-  name: string,
-  words: string,
-  choices: readonly (readonly [string, string])[],
-): Node {
-  const value = choices.some(([one]) => one === textOfField(name)) ? textOfField(name) : choices[0]?.[0];
-  return h(
-    'label',
-    { class: 'field', key: name },
-    h('span', null, words),
-    h(
-      'select',
-      {
-        ...{ name, value },
-        onChange: (event: { readonly target: unknown }) => {
-          texts.set(name, textIn(event));
-          changed();
-        },
-      },
-      ...choices.map(([one, shown]) => h('option', { value: one, key: one, selected: one === value }, shown)),
-    ),
   );
 }

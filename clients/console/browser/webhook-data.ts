@@ -2,7 +2,7 @@
  * What the panel of webhooks knows of whom acts: the event log, followed as it happens; endpoints and inboxes, and the deliveries of
  * the one that is open, which are read again when an event came, and while a delivery is under way. Runs in the browser.
  */
-import type { Delivery, Event, SandboxInbox, Webhook } from '../../client/generated-api.ts';
+import type { Delivery, DeliveryWithAnswer, Event, SandboxInbox, Webhook } from '../../client/generated-api.ts';
 import { ApiError, type Client } from '../../client/index.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import { makePageRead, type PageRead } from './page-read.ts';
@@ -30,6 +30,8 @@ export interface WebhookData {
   endpoint(id: string): PageRead<OpenEndpoint>;
   /** The endpoint that has this delivery; undefined: none, or not known yet. */
   endpointOf(delivery: string): string | undefined;
+  /** What the receiver answered to the latest try of it; undefined: not read yet. */
+  answerTo(delivery: Delivery): DeliveryWithAnswer['last_answer'] | undefined;
   /** Reads what may have changed. */
   refresh(): Promise<void>;
   stop(): void;
@@ -55,6 +57,7 @@ export function followWebhooks(
   let open: { readonly id: string; readonly read: PageRead<OpenEndpoint> } | undefined;
   let isDue = false;
   const found = new Map<string, string | undefined>();
+  const answers = new Map<string, DeliveryWithAnswer['last_answer'] | undefined>();
 
   const endpoints = makePageRead<Endpoints>(async () => {
     const [webhooks, inboxes] = await Promise.all([
@@ -134,6 +137,21 @@ export function followWebhooks(
         void find(delivery);
       }
       return found.get(delivery);
+    },
+    answerTo: ({ id, webhook_id: webhook, attempt_count: tries }) => {
+      const key = `${id} ${tries}`;
+      if (!answers.has(key)) {
+        answers.set(key, undefined);
+        client.webhooks.delivery(webhook, id).then(
+          (read) => {
+            answers.set(key, read.last_answer);
+            changed();
+          },
+          // Read again when it is drawn again.
+          () => answers.delete(key),
+        );
+      }
+      return answers.get(key);
     },
     refresh,
     stop: () => scope.abort(),

@@ -2,12 +2,21 @@
  * Webhooks and events: the event log as it happens; endpoints and inboxes; of one that is open its deliveries with every try and why
  * they failed, and what an inbox received with the checks of its signatures.
  */
-import type { Delivery, Event, NewSandboxInbox, SandboxInboxDelivery, Webhook } from '../../client/generated-api.ts';
-import { actionsOnWebhook, type ConsoleAction, makeInbox, redeliver } from './actions.ts';
+import type {
+  Delivery,
+  DeliveryWithAnswer,
+  Event,
+  NewSandboxInbox,
+  NewWebhook,
+  SandboxInboxDelivery,
+  Webhook,
+} from '../../client/generated-api.ts';
+import { actionsOnWebhook, type ConsoleAction, makeInbox, newEndpoint, redeliver } from './actions.ts';
 import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { familyOfType, listedDeliveries, listedEvents, whyOfDelivery } from './deliveries.ts';
 import { textIn } from './dom.ts';
+import { field, fillIn, formOf, textOfField } from './form.ts';
 import { placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import { prettyJson } from './requests.ts';
@@ -21,6 +30,12 @@ let family = '';
 let status = '';
 /** The action whose call is shown. */
 let shown = '';
+/** The delivery whose latest answer is shown. */
+let answered = '';
+/** The endpoint that was added last, whose secret is shown while it is open. */
+let added: NewWebhook | undefined;
+fillIn('endpoint url', 'http://127.0.0.1:3000/webhooks');
+fillIn('endpoint events', '*');
 
 export function webhooksPanel(context: ConsoleContext): Node {
   const { place, go } = context;
@@ -33,7 +48,7 @@ export function webhooksPanel(context: ConsoleContext): Node {
     { class: 'panel', key: place.chosen },
     data.problem === '' ? null : h('p', { class: 'notice bad' }, data.problem),
     ...(place.chosen === ''
-      ? [endpointsCard(context, data), eventLog(context, data)]
+      ? [endpointsCard(context, data), newEndpointCard(context, data), eventLog(context, data)]
       : endpointView(context, data, place.chosen)),
   );
 }
@@ -94,6 +109,26 @@ function endpointsCard(context: ConsoleContext, data: WebhookData): Node {
   );
 }
 
+function newEndpointCard(context: ConsoleContext, data: WebhookData): Node {
+  const events = textOfField('endpoint events')
+    .split(/[\s,]+/)
+    .filter((one) => one !== '');
+  const action = newEndpoint({ url: textOfField('endpoint url'), events }, (webhook) => {
+    added = webhook;
+    context.go({ chosen: webhook.id, words: '' });
+    void data.refresh();
+  });
+  return h(
+    'details',
+    { class: 'card form' },
+    h('summary', null, 'Add an endpoint of your own'),
+    formOf(context, action, 'Add it', [
+      field(context, 'endpoint url', 'URL', { required: true, type: 'url' }),
+      field(context, 'endpoint events', 'Events: types or prefixes such as wallet.*', { required: true }),
+    ]),
+  );
+}
+
 function endpointRow({ go }: ConsoleContext, webhook: Webhook, isInbox: boolean): VNode {
   const { id, url, events, queue, created_at: createdAt } = webhook;
   const choose = () => go({ chosen: id, words: '' });
@@ -150,6 +185,7 @@ function endpointView(context: ConsoleContext, data: WebhookData, id: string): r
         ['Events', events.join(', ')],
         ['Queue', `${queue.outstanding} in flight, ${queue.retrying} to be tried again, ${queue.behind} behind`],
         ['Fails since', failing ?? ''],
+        ['Secret, shown once', added?.id === id ? added.secret : ''],
       ]),
       h(
         'div',
@@ -227,9 +263,39 @@ function deliveryRow(context: ConsoleContext, data: WebhookData, delivery: Deliv
         ),
       ),
     ),
-    h('td', { class: 'why-of' }, whyOfDelivery(delivery, context.store.faults, Date.now()) || '–'),
+    h(
+      'td',
+      { class: 'why-of' },
+      whyOfDelivery(delivery, context.store.faults, Date.now()) || '–',
+      attempts.at(-1)?.status == null ? null : lastAnswer(context, data, delivery),
+    ),
     h('td', null, state === 'queued' ? null : act(context, redeliver(delivery), data)),
   );
+}
+
+function lastAnswer({ changed }: ConsoleContext, data: WebhookData, delivery: Delivery): Node {
+  const isOpen = answered === delivery.id;
+  const turn = () => {
+    answered = isOpen ? '' : delivery.id;
+    changed();
+  };
+  const answer = isOpen ? data.answerTo(delivery) : undefined;
+  return h(
+    'div',
+    { class: 'last-answer' },
+    button('Its answer', { class: 'small', 'aria-expanded': String(isOpen), onClick: turn }),
+    !isOpen ? null : answer === undefined ? h('p', { class: 'quiet' }, 'Reading …') : answerText(answer),
+  );
+}
+
+function answerText(answer: DeliveryWithAnswer['last_answer']): Node {
+  if (answer === null) return h('p', { class: 'quiet' }, 'It is not kept.');
+  const { headers, body, truncated } = answer;
+  return [
+    pairs(Object.entries(headers)),
+    body === '' ? h('p', { class: 'quiet' }, 'No body.') : code(prettyJson(body)),
+    truncated ? h('p', { class: 'quiet' }, 'The receiver sent more than is kept.') : null,
+  ];
 }
 
 function receivedCard(context: ConsoleContext, count: number | undefined, all: readonly SandboxInboxDelivery[]): Node {

@@ -13,7 +13,10 @@ export interface TryVerdict {
   readonly gone: boolean;
 }
 
-/** @param chance uniform in [0, 1). `nowMs`: after the try. `askedPauseMs`: of the answer's Retry-After. */
+/**
+ * @param chance uniform in [0, 1). `nowMs`: after the try. `askedPauseMs`: of the answer's Retry-After. `lastAnswer`: what is
+ * kept of the answer, sealed.
+ */
 export function evaluateTry(
   before: DeliveryRecord,
   outcome: SendOutcome,
@@ -21,6 +24,7 @@ export function evaluateTry(
   chance: number,
   scheduleMs: readonly number[],
   askedPauseMs = 0,
+  lastAnswer: string | null = null,
 ): TryVerdict {
   const answered = outcome.kind === 'answered';
   const result = { status: answered ? outcome.status : 0, askedPauseMs };
@@ -39,6 +43,7 @@ export function evaluateTry(
       version: before.version + 1,
       status: delivered ? 'delivered' : retryAtMs === undefined ? 'failed' : 'retrying',
       attempts: [...before.attempts, attempt].slice(-attemptsKept),
+      lastAnswer,
       attemptCount: before.attemptCount + 1,
       failedTries: before.failedTries + (delivered ? 0 : 1),
       nextAttemptAtMs: retryAtMs ?? null,

@@ -16,6 +16,7 @@ import type { Send, SendOutcome } from '../egress/public.ts';
 import { aboutSecret, urlOf, type WebhookRecord, webhookType, webhookView } from '../webhooks/public.ts';
 import { evaluateTry, signingSecrets, suspends } from './attempt.ts';
 import type { EventBodies } from './event-bodies.ts';
+import { sealAnswer } from './last-answer.ts';
 import type { OutboxStore } from './outbox-store.ts';
 import type { WebhookJob } from './queue.ts';
 import { type DeliveryRecord, deliveryType } from './record.ts';
@@ -26,8 +27,8 @@ export interface DelivererDeps extends Ports {
   readonly store: TenantStore;
   readonly hooks: OutboxStore;
   readonly bodies: EventBodies;
-  /** Opens webhooks' secrets. */
-  readonly seal: Pick<AnswerSeal, 'open'>;
+  /** Opens webhooks' secrets, seals what receivers answer. */
+  readonly seal: AnswerSeal;
   readonly send: Send;
   /** Of this package: receivers read it in `user-agent`. */
   readonly version: string;
@@ -120,6 +121,7 @@ export class Deliverer {
     const chance = (random(1)[0]! + 0.5) / 256;
     const nowMs = clock.nowMs();
     const askedPauseMs = outcome.kind === 'answered' ? retryAfterMs(outcome.retryAfter, timers.epochMs()) : 0;
+    const lastAnswer = sealAnswer(this.#deps.seal, tenant, read, outcome);
     let before: DeliveryRecord | undefined = read;
     while (before !== undefined && before.status !== 'delivered' && before.status !== 'failed') {
       const standing: DeliveryRecord = before;
@@ -130,6 +132,7 @@ export class Deliverer {
         chance,
         scheduleMs,
         askedPauseMs,
+        lastAnswer,
       );
       const place = retryAtMs === undefined ? undefined : { kind: 'retry' as const, atMs: retryAtMs };
       const moved = await this.#patiently(() =>

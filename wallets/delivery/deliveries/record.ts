@@ -33,6 +33,8 @@ export interface DeliveryRecord extends Versioned {
   readonly status: DeliveryStatus;
   /** The latest `attemptsKept` of them, oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
+  /** Of the latest try, sealed (last-answer.ts); null or absent: none is kept. */
+  readonly lastAnswer?: string | null;
   /** All that there were. */
   readonly attemptCount: number;
   /** Of them, failed ones since it was last put on its way: where it stands in the schedule of retries. */

@@ -10,15 +10,19 @@ import { type Answer, type RequestContext, type Route, route } from '../../../ga
 import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { isAllowedIn } from '../../../gateway/api/state-changes.ts';
 import { noSuch } from '../../../gateway/api/visibility.ts';
+import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
 import { isEventFilter } from '../events/public.ts';
 import { EventList, findWebhook, type WebhookRecord, webhookSending } from '../webhooks/public.ts';
+import { openAnswer } from './last-answer.ts';
 import { listDeliveries } from './listing.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryStatuses, deliveryType } from './record.ts';
-import { Delivery, deliveryView } from './view.ts';
+import { Delivery, DeliveryWithAnswer, deliveryView } from './view.ts';
 import { pingEvent, type WebhookService } from './webhook-service.ts';
 
 export interface DeliveryDeps {
   readonly webhookService: Pick<WebhookService, 'redeliver' | 'redeliverRange'>;
+  /** Opens what receivers answered. */
+  readonly seal: Pick<AnswerSeal, 'open'>;
 }
 
 const tag = 'Webhooks';
@@ -131,14 +135,18 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       operationId: 'getDelivery',
       clientName: 'webhooks.delivery',
       tag,
-      summary: 'Read a delivery with its tries',
+      summary: 'Read a delivery with its tries and the latest answer',
       scope: 'webhooks:read',
       params,
-      responses: { 200: { description: 'The delivery', schema: Delivery } },
+      responses: { 200: { description: 'The delivery', schema: DeliveryWithAnswer } },
       errors: [404],
       handle: async (context, { params: { id, deliveryId } }) => {
         await findWebhook(context, id);
-        return { status: 200, body: deliveryView(await findDelivery(context, id, deliveryId)) };
+        const delivery = await findDelivery(context, id, deliveryId);
+        return {
+          status: 200,
+          body: { ...deliveryView(delivery), last_answer: openAnswer(deps.seal, context.tenant, delivery) },
+        };
       },
     }),
     route({

@@ -10,21 +10,36 @@ const Attempt = Closed({
   error: Nullable(Type.String({ description: 'the reason for no answer, e.g. `timeout`' })),
 });
 
-export const Delivery = Closed(
+const delivery = {
+  id: Type.String({ examples: ['dlv_01938f2a-7c1e-7d40-8b5e-2f6d8c1a0b3e'] }),
+  webhook_id: Type.String(),
+  event_id: Type.String({ description: 'the `webhook-id` header of every try' }),
+  event_type: Type.String(),
+  sequence: Type.Integer({ minimum: 1, description: 'of the event' }),
+  status: OneOf(deliveryStatuses),
+  attempts: Type.Array(Attempt, { description: `the latest ${attemptsKept}, oldest first` }),
+  attempt_count: Type.Integer({ minimum: 0, description: 'number of all tries' }),
+  next_attempt_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+
+export const Delivery = Closed(delivery, { title: 'Delivery' });
+
+const LastAnswer = Closed({
+  headers: Type.Record(Type.String(), Type.String(), { description: 'by lower-case names, at most 4 KB' }),
+  body: Type.String({ description: 'the first 2 KB, read as UTF-8' }),
+  truncated: Type.Boolean({ description: 'the receiver sent more' }),
+});
+
+export const DeliveryWithAnswer = Closed(
   {
-    id: Type.String({ examples: ['dlv_01938f2a-7c1e-7d40-8b5e-2f6d8c1a0b3e'] }),
-    webhook_id: Type.String(),
-    event_id: Type.String({ description: 'the `webhook-id` header of every try' }),
-    event_type: Type.String(),
-    sequence: Type.Integer({ minimum: 1, description: 'of the event' }),
-    status: OneOf(deliveryStatuses),
-    attempts: Type.Array(Attempt, { description: `the latest ${attemptsKept}, oldest first` }),
-    attempt_count: Type.Integer({ minimum: 0, description: 'number of all tries' }),
-    next_attempt_at: Nullable(Timestamp),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    ...delivery,
+    last_answer: Nullable(LastAnswer, {
+      description: 'what the receiver answered to the latest try; null: nothing, or it is not kept, as in production',
+    }),
   },
-  { title: 'Delivery' },
+  { title: 'DeliveryWithAnswer' },
 );
 
 export function deliveryView(record: DeliveryRecord): Type.Static<typeof Delivery> {

@@ -1,7 +1,7 @@
 /**
  * One HTTP POST to a checked target. The name is resolved once, every address it resolves to must be allowed, and the
  * connection goes to one of those very addresses: an answer of the resolver that changes in between (DNS rebinding)
- * changes nothing. Redirects are not followed. The response's body is read up to a limit and thrown away.
+ * changes nothing. Redirects are not followed. The response's body is read up to a limit; a sandbox returns the head of it.
  */
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -9,7 +9,7 @@ import { Client } from 'undici';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { evaluateAddress } from './addresses.ts';
 import { type Connections, pinned } from './connections.ts';
-import type { SendOutcome, SendRequest } from './contract.ts';
+import type { ReceiverAnswer, SendOutcome, SendRequest } from './contract.ts';
 import { checkTarget, hostOf } from './target.ts';
 
 /** All addresses of a name. Tests bring their own. */
@@ -27,6 +27,8 @@ export interface EgressOptions {
 
 /** What of an answer's body is read before the connection is cut. */
 const answerBytesMax = 64 * 1024;
+/** What of an answer a sandbox keeps. */
+const keptMax = { bodyBytes: 2 * 1024, headerChars: 4 * 1024 } as const;
 
 /** Never rejects. */
 export async function sendTo(request: SendRequest, options: EgressOptions): Promise<SendOutcome> {
@@ -54,13 +56,14 @@ export async function sendTo(request: SendRequest, options: EgressOptions): Prom
       body: request.body,
       signal,
     });
-    await body.dump({ limit: answerBytesMax, signal }).catch(() => undefined);
+    const read = await readHead(body);
     const retryAfter = headers['retry-after'];
     return {
       kind: 'answered',
       status: statusCode,
       retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
       tookMs: performance.now() - beganMs,
+      answer: options.environment === 'sandbox' ? receiverAnswer(headers, read) : undefined,
     };
   } catch (error) {
     if (signal.aborted) return failed('timeout', `no answer within ${request.timeoutMs} ms`);
@@ -68,6 +71,43 @@ export async function sendTo(request: SendRequest, options: EgressOptions): Prom
   } finally {
     client?.destroy().catch(() => undefined);
   }
+}
+
+interface BodyHead {
+  readonly head: Buffer;
+  readonly isWhole: boolean;
+}
+
+/** Never rejects: a body that breaks off leaves the status as it is. */
+async function readHead(body: AsyncIterable<Buffer>): Promise<BodyHead> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  let ended = false;
+  try {
+    for await (const chunk of body) {
+      if (bytes < keptMax.bodyBytes) kept.push(chunk.subarray(0, keptMax.bodyBytes - bytes));
+      bytes += chunk.length;
+      if (bytes > answerBytesMax) break;
+    }
+    ended = true;
+  } catch {}
+  return { head: Buffer.concat(kept), isWhole: ended && bytes <= keptMax.bodyBytes };
+}
+
+function receiverAnswer(
+  received: Readonly<Record<string, string | string[] | undefined>>,
+  { head, isWhole }: BodyHead,
+): ReceiverAnswer {
+  const headers: [name: string, value: string][] = [];
+  let chars = 0;
+  for (const [name, value = ''] of Object.entries(received)) {
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    chars += name.length + text.length;
+    if (chars <= keptMax.headerChars) headers.push([name, text]);
+  }
+  // A character that the limit cuts is left out.
+  const body = new TextDecoder().decode(head, { stream: !isWhole });
+  return { headers: Object.fromEntries(headers), body, truncated: !isWhole || chars > keptMax.headerChars };
 }
 
 /** One allowed address of the host, or why there is none. */

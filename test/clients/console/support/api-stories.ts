@@ -60,6 +60,8 @@ export function apiStories(open: (url: string) => Promise<Page>, running: () => 
     await page.getByRole('button', { name: 'Ping' }).click();
     const failing = page.locator('[data-delivery]', { has: page.locator('.chip.failed') });
     await failing.getByText('The receiver answered 503, at try 4; no try is left;').waitFor();
+    await failing.getByRole('button', { name: 'Its answer' }).press('Enter');
+    await failing.getByText('content-length').waitFor();
     expect(await failing.textContent()).toContain(`the fault receiver_status (${fault.id}) may be why: remove it, or`);
     await running().must(200, 'POST', '/v1/sandbox/faults/reset');
     await failing.getByRole('button', { name: 'Deliver again' }).press('Enter');
@@ -86,5 +88,20 @@ export function apiStories(open: (url: string) => Promise<Page>, running: () => 
     const before = await made.count();
     await running().must(201, 'POST', '/v1/sandbox/inboxes');
     await made.nth(before).waitFor();
+
+    // An endpoint of one's own shows its secret once.
+    await page.getByText('Add an endpoint of your own').click();
+    await page.getByRole('textbox', { name: 'URL' }).fill('http://127.0.0.1:9/mine');
+    await page.getByRole('textbox', { name: 'Events' }).fill('vault.*, wallet.created');
+    await page.getByRole('button', { name: 'Add it' }).click();
+    await page.getByText(/^whsec_/).waitFor();
+    const { webhooks } = await running().must(200, 'GET', '/v1/webhooks');
+    expect((webhooks as readonly object[])[0]).toMatchObject({
+      ...{ url: 'http://127.0.0.1:9/mine', events: ['vault.*', 'wallet.created'] },
+    });
+    await page.getByRole('button', { name: 'Remove it' }).click();
+    await page.locator('[data-webhook]').first().waitFor();
+    const mine = page.locator('[data-webhook]', { hasText: 'http://127.0.0.1:9/mine' });
+    await until(async () => (await mine.count()) === 0, 'the endpoint is gone');
   });
 }

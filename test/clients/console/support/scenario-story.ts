@@ -16,7 +16,7 @@ export function scenarioStory(open: (url: string) => Promise<Page>, running: () 
     await page.locator('#scenario', { hasText: 'This page has done nothing yet that a step can say.' }).waitFor();
     await page.locator('#fault-kind').selectOption('bad_share');
     await page.getByRole('button', { name: 'Arm bad_share' }).click();
-    await page.locator('[data-fault]', { hasText: 'bad_share' }).waitFor();
+    await page.locator('[data-fault]', { hasText: 'bad_share' }).getByRole('button', { name: 'Remove' }).waitFor();
     await go(page, 'Ceremonies');
     await page.getByRole('button', { name: 'Make a key and sign' }).click();
     await page.locator('.last-call.bad', { hasText: 'Make the key' }).waitFor();

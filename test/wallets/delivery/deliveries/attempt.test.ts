@@ -47,6 +47,7 @@ describe('a try', () => {
       version: 2,
       status: 'delivered',
       attempts: [{ atMs: nowMs + 8, status: 204, latencyMs: 12, error: null }],
+      lastAnswer: null,
       attemptCount: 1,
       updatedAtMs: nowMs + 20,
     });

@@ -64,6 +64,7 @@ function delivering(webhook: Partial<WebhookRecord> = {}, delivery: Partial<Deli
     },
     bodies: { find: async () => Buffer.from('{}') },
     seal: {
+      seal: (plain: string, about: string) => `sealed for ${about}: ${plain}`,
       open: (sealed: string, about: string) => {
         opened.push(`${about} ${sealed}`);
         return sealed.slice(2);
@@ -129,6 +130,17 @@ test('an answer is recorded while Redis comes back, and once though the reply of
   const { retryAtMs } = await deliverer.deliver(job);
   expect([sent.length, moves.length, records.dlv_1.attemptCount]).toEqual([1, 3, 1]);
   expect(retryAtMs).toBe(records.dlv_1.nextAttemptAtMs);
+});
+
+test('what the receiver answered is recorded sealed, and only that of the latest try', async () => {
+  const { deliverer, moves, next } = delivering({}, { lastAnswer: 'of the try before' });
+  const answer = { headers: { server: 'mine' }, body: 'no such user', truncated: false };
+  next.outcome = { kind: 'answered', status: 500, retryAfter: undefined, tookMs: 5, answer };
+  await deliverer.deliver(job);
+  expect(moves[0]!.after.lastAnswer).toBe(`sealed for tn_1 dlv_1: ${JSON.stringify(answer)}`);
+  next.outcome = { kind: 'failed', code: 'timeout', message: '', tookMs: 5 };
+  await deliverer.deliver(job);
+  expect(moves[1]!.after.lastAnswer).toBe(null);
 });
 
 test('a request has the time of the machine, and so is an HTTP-date of its answer read, wherever a sandbox moved the clock', async () => {

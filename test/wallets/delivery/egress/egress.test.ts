@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { evaluateAddress } from '../../../../wallets/delivery/egress/addresses.ts';
 import type { Connections } from '../../../../wallets/delivery/egress/connections.ts';
+import type { ReceiverAnswer } from '../../../../wallets/delivery/egress/public.ts';
 import { sendTo } from '../../../../wallets/delivery/egress/send.ts';
 import { checkTarget } from '../../../../wallets/delivery/egress/target.ts';
 
@@ -173,14 +174,14 @@ describe('sending', () => {
     readonly host: string | undefined;
   }
 
-  async function receiver(status: number, headers: Record<string, string> = {}) {
+  async function receiver(status: number, headers: Record<string, string> = {}, body = 'thank you') {
     const seen: Seen[] = [];
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         seen.push({ path: request.url!, body: Buffer.concat(chunks).toString(), host: request.headers.host });
-        response.writeHead(status, headers).end('thank you');
+        response.writeHead(status, headers).end(body);
       });
     });
     servers.push(server);
@@ -211,6 +212,36 @@ describe('sending', () => {
     const outcome = await sendTo(request(`http://127.0.0.1:${port}/hooks?x=1`), { environment: 'sandbox' });
     expect(outcome).toMatchObject({ kind: 'answered', status: 429, retryAfter: '7' });
     expect(seen).toEqual([{ path: '/hooks?x=1', body: '{"a":1}', host: `127.0.0.1:${port}` }]);
+  });
+
+  test.each([
+    ['short', {}, 'thank you', 'thank you', false],
+    ['none', {}, '', '', false],
+    ['of 2 KB exactly', {}, 'x'.repeat(2_048), 'x'.repeat(2_048), false],
+    ['longer, cut within a character', {}, `${'x'.repeat(2_046)}€ and more`, 'x'.repeat(2_046), true],
+    ['longer than is read', {}, 'x'.repeat(200_000), 'x'.repeat(2_048), true],
+    ['cut before its end', { 'content-length': '100' }, 'thank you', 'thank you', true],
+  ])('a sandbox gets the head of a body: %s', async (_, headers, body, kept, truncated) => {
+    const { port } = await receiver(500, { ...headers, 'x-case': 'a' }, body);
+    const outcome = await sendTo(request(`http://127.0.0.1:${port}/`, 500), { environment: 'sandbox' });
+    expect(outcome).toMatchObject({ kind: 'answered', status: 500, answer: { body: kept, truncated } });
+    expect(outcome).toMatchObject({ answer: { headers: { 'x-case': 'a' } } });
+  });
+
+  test('of an answer’s headers a sandbox gets 4 KB; production keeps nothing of an answer', async () => {
+    const { port } = await receiver(200, { 'x-a': 'a'.repeat(3_000), 'x-b': 'b'.repeat(3_000) });
+    const outcome = await sendTo(request(`http://127.0.0.1:${port}/`), { environment: 'sandbox' });
+    const { answer } = outcome as { readonly answer: ReceiverAnswer };
+    expect([answer.headers['x-a']?.length, answer.headers['x-b'], answer.truncated]).toEqual([3_000, undefined, true]);
+    const body = (async function* () {
+      yield Buffer.from('of a customer');
+    })();
+    const client = { request: async () => ({ statusCode: 200, headers: { 'set-cookie': 'a=b' }, body }) };
+    const connections = { to: () => client } as unknown as Connections;
+    const resolver = async () => ['8.8.8.8'];
+    const options = { environment: 'production', resolver, connections } as const;
+    const kept = await sendTo(request('https://receiver.example/'), options);
+    expect(kept).toMatchObject({ kind: 'answered', status: 200, answer: undefined });
   });
 
   test('a redirect is an answer like any other: no second request is sent', async () => {

@@ -4,6 +4,8 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../../../core/actors/live/ports.ts';
 import { newToken } from '../../../../gateway/auth/token-format.ts';
+import { openAnswer } from '../../../../wallets/delivery/deliveries/last-answer.ts';
+import { deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
 import { deliveryRoutes } from '../../../../wallets/delivery/deliveries/routes.ts';
 import { WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
 import { eventRoutes } from '../../../../wallets/delivery/events/routes.ts';
@@ -27,7 +29,7 @@ beforeAll(async () => {
   const webhookService = new WebhookService(hooks, store, systemClock);
   const routes = [
     ...webhookRoutes({ environment: 'sandbox', seal, random: systemRandom, webhookService }),
-    ...deliveryRoutes({ webhookService }),
+    ...deliveryRoutes({ webhookService, seal }),
     ...eventRoutes(),
   ];
   door = await restApp({ routes, store, seal, clock });
@@ -220,6 +222,20 @@ describe('the log', () => {
     }
     const wrong = await call('GET', `${hook.path}/deliveries?event_type=nothing`);
     expect([wrong.statusCode, issueOf(wrong)]).toEqual([400, 'not_allowed_value']);
+  });
+
+  test('shows what the receiver answered last, and holds it sealed', async () => {
+    const hook = await register();
+    receiver.answer = () => ({ status: 200, headers: { 'x-mine': 'a' }, body: 'taken by an author' });
+    await service.happen(tenant, 1);
+    await service.settled(tenant, hook.id);
+    const [delivery] = await log(hook);
+    expect(delivery).not.toHaveProperty('last_answer');
+    const { last_answer: last } = (await call('GET', `${hook.path}/deliveries/${delivery!.id}`)).json();
+    expect(last).toMatchObject({ headers: { 'x-mine': 'a' }, body: 'taken by an author', truncated: false });
+    const stored = await service.store.read(tenant, deliveryType, delivery!.id);
+    expect(stored?.lastAnswer).toMatch(/^e1\./);
+    expect(openAnswer(service.seal, 'tn_other', stored!)).toBe(null);
   });
 
   test('of a webhook shows nothing of another one, nor to another tenant', async () => {

@@ -14,8 +14,11 @@ export interface Received {
   };
 }
 
-/** A status and headers, or "hang": no answer until the receiver is released or stopped. */
-export type Reply = number | { readonly status: number; readonly headers?: Record<string, string> } | 'hang';
+/** A status with headers and a body, or "hang": no answer until the receiver is released or stopped. */
+export type Reply =
+  | number
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+  | 'hang';
 
 export interface Receiver {
   readonly url: string;
@@ -53,8 +56,8 @@ export async function startReceiver(answer: Receiver['answer'] = () => 200): Pro
         hanging.add(response);
         return;
       }
-      const { status, headers = {} } = typeof reply === 'number' ? { status: reply } : reply;
-      response.writeHead(status, headers).end();
+      const { status, headers = {}, body = '' } = typeof reply === 'number' ? { status: reply } : reply;
+      response.writeHead(status, headers).end(body);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
