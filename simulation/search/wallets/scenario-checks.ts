@@ -2,9 +2,8 @@
  * The checks of a search on a run of a scenario: of every answer, of the event log, and of the model of each tenant, as far as the
  * calls say what the model needs (facts.ts).
  */
-import type { IssuedToken } from '../../../gateway/auth/token-store.ts';
 import type { CheckedScenario, ScenarioStep } from '../../../scenarios/runner/format.ts';
-import type { CustodyWorld } from '../../service/custody-world.ts';
+import type { CustodyWorld, WorldIssuedToken } from '../../service/custody-world.ts';
 import type { PrincipalClient, ScenarioChecks } from '../../service/scenario/run.ts';
 import { Answers, type SentRequest } from './answer-invariants.ts';
 import { learn } from './facts.ts';
@@ -46,7 +45,7 @@ class Checks implements ScenarioChecks {
     this.#isCalm = all.length === 0 && !isDelayed && !steps.some((step) => 'advance_ms' in step);
   }
 
-  caller(tenant: string, issued: IssuedToken): PrincipalClient | undefined {
+  caller(tenant: string, issued: WorldIssuedToken): PrincipalClient | undefined {
     if (!this.#isChecked) return undefined;
     const tenancy = this.#tenancies.get(tenant) ?? this.#open(tenant);
     const operator = tenancy.admit(issued);

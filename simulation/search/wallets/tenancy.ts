@@ -2,11 +2,10 @@
 
 import { tenantPrefix } from '../../../core/redis/event-log.ts';
 import { allScopes } from '../../../gateway/api/scopes.ts';
-import type { IssuedToken } from '../../../gateway/auth/token-store.ts';
 import { uuidV7 } from '../../../proto/ids.ts';
 import type { Draw } from '../../cluster/draw.ts';
 import type { Client } from '../../service/client.ts';
-import type { CustodyWorld } from '../../service/custody-world.ts';
+import type { CustodyWorld, WorldIssuedToken } from '../../service/custody-world.ts';
 import type { DryRun } from '../../service/invariants/dry-runs.ts';
 import type { HookFacts } from '../../service/invariants/hooks.ts';
 import { Allowances } from './allowances.ts';
@@ -274,7 +273,7 @@ export class Tenancy {
   }
 
   /** The caller with this token. */
-  admit({ token, record }: IssuedToken): Operator {
+  admit({ token, record }: WorldIssuedToken): Operator {
     const { world } = this;
     return new Operator({ tenancy: this, actor: record.id, client: this.#client(token), nowMs: () => world.nowMs });
   }
