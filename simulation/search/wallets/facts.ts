@@ -27,6 +27,9 @@ export function learn(tenancy: Tenancy, call: LearnedCall): boolean {
   const hook = tenancy.hooks.find(({ id }) => target.startsWith(`/v1/webhooks/${id}`));
   if (hook !== undefined) hook.wasDisturbed = true;
   if (hook !== undefined && method === 'DELETE') hook.deletedMs ??= call.answeredMs;
+  // Its receiver is another one: its deliveries are at two places.
+  if (hook !== undefined && method === 'PATCH' && body.url !== hook.url)
+    tenancy.hooks.splice(tenancy.hooks.indexOf(hook), 1);
   if (target.endsWith('/rotate-secret')) hook?.secrets.push(secretOf(call));
   switch (`${method} ${target}`) {
     case 'POST /v1/wallets':
@@ -104,8 +107,12 @@ interface ListBody {
 
 function noteRule(tenancy: Tenancy, { name, when, action }: RuleBody): boolean {
   const terms = ruleOf(when, action ?? undefined);
-  if (terms !== undefined) tenancy.riskRules.set(name, terms);
-  return terms !== undefined;
+  const known = tenancy.riskRules.get(name);
+  // The model has one condition of a name, for the whole log.
+  const isOther = known !== undefined && (known.when !== when || known.action !== terms?.action);
+  if (terms === undefined || isOther) return false;
+  tenancy.riskRules.set(name, terms);
+  return true;
 }
 
 interface RuleBody {
