@@ -132,7 +132,8 @@ async function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): P
   if (!usesWalletApi(scenario)) return runSimulated(scenario, options);
   // Loads the control plane only for scenarios that use it.
   const { runInCustodyWorld } = await import('../simulation/service/scenario/run.ts');
-  return runInCustodyWorld(scenario, options);
+  const { searchChecks: checks } = await import('../simulation/search/wallets/scenario-checks.ts');
+  return runInCustodyWorld(scenario, { ...options, checks });
 }
 
 async function shrinkFailing(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Verdict } from '../../scenarios/runner/world.ts';
 import { type Finished, shrinkFailure } from '../../simulation/search/campaign.ts';
 import { variantText } from '../../simulation/search/guide.ts';
+import type { SeededPlan } from '../../simulation/search/wallets/workload.ts';
 import type { Workload } from '../../simulation/search/workload.ts';
 import { commandName } from '../common/invocation.ts';
 import type { WorldName } from './runs.ts';
@@ -36,19 +37,33 @@ export async function explainFailure<Plan>(
   const how = `${world === 'signing' ? '' : `--world ${world} `}--seed ${run.seed}${varied === '' ? '' : ` --variant '${varied}'`}`;
   line('replay', `${commandName()} sim ${how} --profile ${run.profile} --crypto ${crypto} --trace`);
   const whole = workload.plan(run);
+  mkdirSync(out, { recursive: true });
+  const written = (name: string, text: string, again: (path: string) => string) => {
+    const path = join(out, name);
+    writeFileSync(path, text);
+    line('file', path);
+    line('again', `${commandName()} ${again(path)} --crypto ${crypto}`);
+  };
+  if (shrinkRuns > 0) note('making it smaller …');
+  if (world === 'wallets') {
+    const { walletScenario } = await import('./wallet-scenario.ts');
+    const limits = { crypto, runsMax: shrinkRuns };
+    const scenario = await walletScenario(whole as unknown as SeededPlan, run.verdict, limits);
+    if (scenario !== undefined) {
+      line('shrunk', scenario.shrunk);
+      written(scenario.name, scenario.text, (path) => `scenario run ${path}`);
+      return;
+    }
+    line('no steps', 'its requests and faults alone do not fail alike: the file is a plan');
+  }
   let smallest = whole;
   if (shrinkRuns > 0) {
-    note('making it smaller …');
     const { plan, runs } = await shrinkFailure(workload, whole, run.verdict, { crypto, runsMax: shrinkRuns });
     smallest = plan;
     line('shrunk', `${workload.size(whole)} to ${workload.size(plan)}, in ${runs} runs`);
   }
-  mkdirSync(out, { recursive: true });
   const { name, text, again } = workload.file(smallest);
-  const path = join(out, name);
-  writeFileSync(path, text);
-  line('file', path);
-  line('again', `${commandName()} ${again(path)} --crypto ${crypto}`);
+  written(name, text, again);
 }
 
 /** "violated transitions-on-table: …" */

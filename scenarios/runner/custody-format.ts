@@ -24,7 +24,12 @@ const Fields = (description: string) =>
 
 /** The expected answer of a step. Without `http`, `code`, `issue` and `error` the call must succeed. */
 export const CallExpectation = Closed({
-  http: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'the status of the answer' })),
+  http: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 100, maximum: 599 }), Type.Literal('any')], {
+      description:
+        'the status of the answer; any: the step expects nothing, and is passed over where what it refers to was not made',
+    }),
+  ),
   code: Type.Optional(Type.String({ description: 'error.code of a refusal' })),
   issue: Type.Optional(Type.String({ description: 'the issue of one of error.details' })),
   retry_after_max_s: Type.Optional(

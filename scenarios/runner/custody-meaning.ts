@@ -151,7 +151,7 @@ function checkExpectation(
 }
 
 function refused({ http, code, issue }: NonNullable<CustodyCall['expect']>): boolean {
-  return code !== undefined || issue !== undefined || (http !== undefined && http >= 300);
+  return code !== undefined || issue !== undefined || http === 'any' || (http !== undefined && http >= 300);
 }
 
 function fieldKnown(step: CustodyStep, field: readonly string[], path: Path, report: ReportFault): void {

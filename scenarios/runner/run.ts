@@ -52,6 +52,8 @@ interface Called<O> {
   readonly where: string;
   readonly session: string | undefined;
   readonly textOf: (outcome: O) => string;
+  /** The run continues where it cannot be done. */
+  readonly passesOver: boolean;
   readonly mismatches: (outcome: O, tookMs: number) => readonly Mismatch[];
   readonly went: (text: string) => void;
 }
@@ -151,9 +153,10 @@ class ScenarioRun {
 
   #callSigning(step: CallStep, where: string, went: (text: string) => void): void {
     const { expect, session } = step;
+    const { passesOver } = this.#options;
     const mismatches = (outcome: StepOutcome, tookMs: number) =>
       expect === undefined ? [] : stepMismatches(expect, outcome, tookMs, this.#world.kind);
-    const evaluate = this.#evaluation({ where, session, textOf: outcomeText, mismatches, went });
+    const evaluate = this.#evaluation({ where, session, textOf: outcomeText, passesOver, mismatches, went });
     this.#caller.perform(step, evaluate);
   }
 
@@ -163,16 +166,18 @@ class ScenarioRun {
       const expect = resolved(step.expect ?? {}, answerOf) as CallExpectation;
       return callMismatches(expect, outcome, tookMs, this.#world.kind, answerOf);
     };
-    const evaluate = this.#evaluation({ where, session: undefined, textOf: custodyOutcomeText, mismatches, went });
+    const passesOver = this.#options.passesOver || step.expect?.http === 'any';
+    const called = { where, session: undefined, textOf: custodyOutcomeText, passesOver, mismatches, went };
+    const evaluate = this.#evaluation(called);
     this.#custodyCaller.perform(step, evaluate);
   }
 
   /** Evaluates the end of a call that begins now. */
-  #evaluation<O>({ where, session, textOf, mismatches, went }: Called<O>): (end: CallEnd<O>) => void {
+  #evaluation<O>({ where, session, textOf, passesOver, mismatches, went }: Called<O>): (end: CallEnd<O>) => void {
     const beganMs = this.#world.nowMs();
     return (end) => {
       if (end.kind === 'impossible') {
-        if (this.#options.passesOver) went(end.why);
+        if (passesOver) went(end.why);
         else this.#fail('failed', `${where} cannot be done: ${end.why}`, session);
         return;
       }

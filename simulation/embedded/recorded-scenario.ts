@@ -36,6 +36,8 @@ export interface RecordedService {
   readonly nodesWaitMs: number;
   /** Keys that existed at the start, by session. */
   readonly readyMade: Readonly<Record<string, KeyScheme>>;
+  /** Of a search: its steps take any answer, and the cluster has these settings too. */
+  readonly searched?: Pick<CheckedScenario, 'about'> & { readonly cluster: Partial<CheckedScenario['cluster']> };
 }
 
 /** Shorter pauses between two steps are omitted. */
@@ -89,7 +91,8 @@ class Writer {
     this.#orders = new RecordedOrders(recorded, (id) => this.#calls.sessionOf(id));
     const requests = recorded.filter((one) => one.kind === 'request');
     const signingTenant = recorded.find((one) => one.kind === 'call')?.call.tenant;
-    this.#requests = new RecordedRequests({ requests, receivers, secrets, signingTenant, name });
+    const takesAny = service.searched !== undefined;
+    this.#requests = new RecordedRequests({ requests, receivers, secrets, signingTenant, takesAny, name });
   }
 
   text(): string | undefined {
@@ -218,17 +221,19 @@ class Writer {
   }
 
   #written(worlds: CheckedScenario['worlds']): string {
-    const { name, clusters, nodes, partialTimeoutMs, nodesWaitMs } = this.#service;
+    const { name, clusters, nodes, partialTimeoutMs, nodesWaitMs, searched } = this.#service;
+    const recorded = 'Recorded from an embedded service: what its clients did, and what went wrong.';
     const readyMade = clusters > 1 ? this.#calls.readyMade() : [];
     const scenario: CheckedScenario = {
       scenario: name,
-      about: 'Recorded from an embedded service: what its clients did, and what went wrong.',
+      about: searched?.about ?? recorded,
       worlds,
       cluster: {
         ...{ nodes, seed: name, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs },
         client_dealers: true,
         ...(clusters > 1 && { clusters }),
         ...(readyMade.length > 0 && { ready_made: readyMade }),
+        ...searched?.cluster,
       },
       faults: [],
       clients: this.#clients(),

@@ -96,7 +96,7 @@ export class Client {
       const gateway = gateways[this.#next % gateways.length]!;
       this.#next += 1;
       const answer = await this.once(gateway, method, target, body, key);
-      if (answer !== undefined && !passing.has(answer.status) && !isInProgress(answer)) return { ...answer, tries };
+      if (answer !== undefined && !isPassing(answer)) return { ...answer, tries };
       await this.pause(Math.min(pauseMaxMs, pauseMs * 2 ** (tries - 1)));
     }
     throw new Error(`${method} ${target} has no answer after ${triesMax} tries`);
@@ -114,7 +114,9 @@ export class Client {
   }
 }
 
-function isInProgress({ status, body }: Pick<ClientAnswer, 'status' | 'body'>): boolean {
+/** A repeat may succeed. */
+export function isPassing({ status, body }: Pick<ClientAnswer, 'status' | 'body'>): boolean {
+  if (passing.has(status)) return true;
   const details: readonly { readonly issue: string }[] = body?.error?.details ?? [];
   return status === 409 && details.some(({ issue }) => issue === 'request_in_progress');
 }

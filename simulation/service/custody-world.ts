@@ -43,6 +43,7 @@ import { RunLoop } from './run-loop.ts';
 import { type ServiceHost, ServiceProcess } from './service-process.ts';
 import { StoredSessions } from './session-side.ts';
 
+export type { IssuedToken as WorldIssuedToken } from '../../gateway/auth/token-store.ts';
 export type { WorldOptions } from './options.ts';
 
 /** The result of `snapshot`: maps, lists and plain values. */

@@ -75,6 +75,26 @@ describe('signmesh scenario run', () => {
     expect(readdirSync(folder)).not.toContain('none.yaml');
   });
 
+  test('writes a failing scenario of the wallet API small too', async () => {
+    const whole = file(
+      'transfers',
+      'faults: [{ fault: delay, target: node/1, by_ms: 20 }]',
+      'steps:',
+      '  - { step: one, call: make_wallet }',
+      '  - { step: two, call: make_wallet, connection: one }',
+      '  - { step: all, api: wallets.list, expect: { http: any } }',
+      '  - { step: pay, call: transfer, from: one, to: two, amount: "0.1", expect: { status: denied } }',
+      '  - { step: more, call: transfer, from: two, to: one, amount: "0.1", expect: { http: any } }',
+    );
+    const small = join(folder, 'small-transfers.yaml');
+    const said = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+    expect(await run(['run', '--crypto', 'model', '--shrink', small, whole])).toBe(10);
+    expect(said.mock.calls.flat().join('')).toMatch(/0 faults and 3 steps of 1 fault and 5 steps, in \d+ runs/);
+    written = '';
+    expect(await run(['run', '--crypto', 'model', small])).toBe(10);
+    expect(written).toContain('verdict   failed: step pay: expect.status is denied, found completed');
+  });
+
   test('runs the scenarios that come with signmesh by their names, with a seed', async () => {
     expect(await run(['run', '--seed', 'other', 'silent-node-replaced'])).toBe(0);
     expect(written).toContain('--seed other');

@@ -28,6 +28,22 @@ export function checkShown({ method, target, body: asked }: Change, { status, bo
   if (other !== undefined) found('changes-take-effect', `${method} ${target} asks for ${other}`);
 }
 
+/** Throws a Finding unless the answer to a list of intents that await the actor's vote has only such. */
+export function checkInbox(actor: string, target: string, { status, body }: ClientAnswer): void {
+  if (status !== 200 || !target.includes('awaiting_my_vote=true')) return;
+  const intents: readonly Voted[] = body.transaction_intents ?? [];
+  for (const { id, initiator, approvals } of intents) {
+    if (initiator === actor) found('votes-as-required', `${id} awaits the vote of its initiator`);
+    if (approvals.some(({ by }) => by === actor)) found('votes-as-required', `${id} awaits a second vote of ${actor}`);
+  }
+}
+
+interface Voted {
+  readonly id: string;
+  readonly initiator: string;
+  readonly approvals: readonly { readonly by: string }[];
+}
+
 /** For runs without faults. Throws a Finding unless a new resource is dated between its request and its answer. */
 export function checkDated(
   { method, target }: Change,

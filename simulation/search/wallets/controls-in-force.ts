@@ -1,7 +1,14 @@
 /** The policies and lists in force, by the event log, and their decisions about a transfer. */
 import type { ToldEvent } from '../../service/invariants/documented-ledger.ts';
 import { Finding } from '../../service/invariants/finding.ts';
-import { type DecisionFacts, decisionOf, type Expected, type Listing, type PolicyTerms } from './policies.ts';
+import {
+  type DecisionFacts,
+  decisionOf,
+  type Expected,
+  type Listing,
+  type PolicyTerms,
+  startingTerms,
+} from './policies.ts';
 import { type RiskFacts, RiskRules } from './risk.ts';
 import type { ListTerms, MadeVersion, Tenancy } from './tenancy.ts';
 
@@ -39,6 +46,8 @@ export class Controls {
     this.#policyFacts = policies;
     this.#listFacts = lists;
     this.#risks = new RiskRules(riskRules);
+    const first = policies.find(({ content }) => content === startingTerms);
+    if (first !== undefined) this.#policies.set(first.name, { id: first.id, enforced: first });
   }
 
   take(event: ToldEvent): void {

@@ -1,9 +1,10 @@
 /** One caller of a random run: it calls the gateways in turn, repeats each call until it has an answer, and checks the answer. */
 
-import type { Client, ClientAnswer } from '../../service/client.ts';
+import type { ProcessName } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
+import { type Client, type ClientAnswer, isPassing } from '../../service/client.ts';
 import { found } from '../../service/invariants/finding.ts';
 import { type Answers, isStored, issuesOf, type SentRequest } from './answer-invariants.ts';
-import { checkDated, checkShown } from './as-asked.ts';
+import { checkDated, checkInbox, checkShown } from './as-asked.ts';
 import type { Landmarks } from './landmarks.ts';
 import type { routeFinder } from './outcomes.ts';
 import type { SequenceSpan } from './timeline.ts';
@@ -39,6 +40,8 @@ export interface OperatorHost {
   /** Ids in answers to requests that create something. */
   readonly told: Set<string>;
   readonly posts: Posted[];
+  /** Hears of each call that begins, and of its answer. */
+  readonly recorded?: ((call: SentRequest, actor: Operator) => (answer: ClientAnswer) => void) | undefined;
 }
 
 /** A POST whose key has stored the answer: it is repeated at the end. */
@@ -99,18 +102,48 @@ export class Operator {
 
   async call(method: string, target: string, body?: unknown, key?: string): Promise<ClientAnswer> {
     await this.#taking;
+    const call = () =>
+      this.#client.call(method, target, body, key).catch((error: unknown) => {
+        if (error instanceof Error && error.message.includes('no answer after'))
+          found('answered-in-time', error.message);
+        throw error;
+      });
+    return (await this.#checked(method, target, body, key, call))!;
+  }
+
+  /** One try at one gateway, whose answer is checked if it stands; undefined: it was cut before an answer. */
+  once(
+    gateway: ProcessName,
+    method: string,
+    target: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<ClientAnswer | undefined> {
+    return this.#checked(method, target, body, key, async () => {
+      const answer = await this.#client.once(gateway, method, target, body, key);
+      return answer && { ...answer, tries: 1 };
+    });
+  }
+
+  async #checked(
+    method: string,
+    target: string,
+    body: unknown,
+    key: string | undefined,
+    send: () => Promise<ClientAnswer | undefined>,
+  ): Promise<ClientAnswer | undefined> {
     const { tenancy, actor, nowMs } = this.#deps;
     const { answers, landmarks, calls, isCalm } = tenancy;
     const asked: SentRequest = { tenant: tenancy.name, actor, method, target, body, key };
+    const heard = tenancy.recorded?.(asked, this);
     const before = answers.asking(asked);
     const beganMs = nowMs();
     const from = tenancy.sequence;
     this.#underWay += 1;
-    const answer = await this.#client.call(method, target, body, key).catch((error: unknown) => {
-      if (error instanceof Error && error.message.includes('no answer after')) found('answered-in-time', error.message);
-      throw error;
-    });
+    const answer = await send();
     this.#underWay -= 1;
+    if (answer === undefined || isPassing(answer)) return answer;
+    heard?.(answer);
     const answeredMs = nowMs();
     const tookMs = answeredMs - beganMs;
     if (tookMs > (isCalm ? calmlyWithinMs : answeredWithinMs)) {
@@ -126,6 +159,7 @@ export class Operator {
     answers.answered(asked, answer, before);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
     checkShown(asked, answer);
+    checkInbox(actor, target, answer);
     if (isCalm && !isReplay) checkDated(asked, answer, beganMs, answeredMs);
     const span = { from, to: tenancy.sequence };
     if (target.startsWith('/v1/wallets/') || target === '/v1/signing/initiate') {

@@ -3,6 +3,7 @@
  * on every decision that shares no code with the product.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Draw } from '../../cluster/draw.ts';
 import { decimal } from '../../service/invariants/documented-ledger.ts';
 
@@ -73,6 +74,9 @@ export const calmTerms: PolicyTerms = {
 
 const humanTimeoutS = 86_400;
 
+/** Of version 1 of `default`, which every tenant has from the beginning. */
+export const startingTerms: PolicyTerms = { ...calmTerms, askFrom: undefined, askScore: 70, timeoutS: humanTimeoutS };
+
 /** The levels and actions of scores, as another way to write a limit. */
 const byLevel: Readonly<Record<number, string>> = {
   40: 'risk.level != "low"',
@@ -122,6 +126,32 @@ export function policyBody(name: string, terms: PolicyTerms): object {
       { id: 'rest', effect: 'allow', when: 'true' },
     ],
   };
+}
+
+/** The terms of a policy as `policyBody` writes it; undefined: it says something else. */
+export function termsOf(body: { readonly name: string; readonly mode?: string; readonly rules: readonly RuleBody[] }) {
+  const of = (id: string) => body.rules.find((rule) => rule.id === id);
+  const said = (id: string) => /"?(\d[\d.]*)"?\)?$/.exec(of(id)?.when ?? '')?.[1];
+  const count = (id: string) => (said(id) === undefined ? undefined : Number(said(id)));
+  const risky = of('risky')?.when;
+  const byWords = Object.entries(byLevel).find(([, when]) => when === risky)?.[0];
+  const { quorum = 1, timeout_s: timeoutS = 0, approvers = [] } = of('watched')?.approvals ?? {};
+  const terms: PolicyTerms = {
+    ...{ denyFrom: said('large'), askFrom: said('middle'), denyBelow: said('poor') },
+    ...{ denyAfter: count('often'), askAfter: count('known') },
+    ...{
+      askScore: byWords === undefined ? count('risky') : Number(byWords),
+      asksMessages: of('message') !== undefined,
+    },
+    ...{ quorum, approvers, timeoutS, isDryRun: body.mode === 'dry_run' },
+  };
+  return isDeepStrictEqual(policyBody(body.name, terms), body) ? terms : undefined;
+}
+
+interface RuleBody {
+  readonly id: string;
+  readonly when: string;
+  readonly approvals?: { readonly quorum: number; readonly timeout_s: number; readonly approvers?: readonly string[] };
 }
 
 const denied: Expected = { effect: 'deny', quorum: 0, approvers: [], timeoutS: 0 };

@@ -88,25 +88,35 @@ const points = [-10, 20, 30, 60, 80] as const;
 export function drawRule(draw: Draw, isWhole: boolean): { readonly body: object; readonly terms: RiskTerms } {
   const large = draw.pick(isWhole ? ['1', '5'] : ['0.2', '0.35']);
   const few = draw.int(1, 3);
-  const terms = draw.pick<RiskTerms>([
-    { when: 'true', holds: () => true },
-    { when: `tx.amount >= units("${large}")`, holds: ({ amount }) => decimal(amount) >= decimal(large) },
-    {
-      when: `history.intents_to_destination >= ${few}`,
-      holds: ({ intentsToDestination }) => intentsToDestination >= few,
-    },
-    { when: `history.intents_last_hour < ${few}`, holds: ({ intentsLastHour }) => intentsLastHour < few },
-    { when: 'compliance.decision == "review"', holds: ({ listing }) => listing === 'review' },
+  const when = draw.pick([
+    'true',
+    `tx.amount >= units("${large}")`,
+    `history.intents_to_destination >= ${few}`,
+    `history.intents_last_hour < ${few}`,
+    'compliance.decision == "review"',
   ]);
   // A rule that denied everything would leave the other clients nothing to do.
   const actions: readonly (RuleAction | undefined)[] =
-    terms.when === 'true'
-      ? [undefined, undefined, undefined, 'review']
-      : [undefined, undefined, 'review', 'deny', 'allow'];
+    when === 'true' ? [undefined, undefined, undefined, 'review'] : [undefined, undefined, 'review', 'deny', 'allow'];
   const action = draw.pick(actions);
   const asked = { ...(action !== undefined && { action }), priority: draw.int(0, 1_000) };
   return {
-    body: { when: terms.when, points: draw.pick(points), mode: draw.pick(['enforce', 'enforce', 'shadow']), ...asked },
-    terms: { ...terms, action },
+    body: { when, points: draw.pick(points), mode: draw.pick(['enforce', 'enforce', 'shadow']), ...asked },
+    terms: ruleOf(when, action)!,
   };
 }
+
+/** A rule as `drawRule` writes it; undefined: it says something else. */
+export function ruleOf(when: string, action: RuleAction | undefined): RiskTerms | undefined {
+  const [, number = ''] = /"?(\d[\d.]*)"?\)?$/.exec(when) ?? [];
+  const holds = conditions[when.replace(number || '0', 'n')]?.(number);
+  return holds && { when, action, holds };
+}
+
+const conditions: Readonly<Record<string, (number: string) => RiskTerms['holds']>> = {
+  true: () => () => true,
+  'tx.amount >= units("n")': (least) => (facts) => decimal(facts.amount) >= decimal(least),
+  'history.intents_to_destination >= n': (least) => (facts) => facts.intentsToDestination >= Number(least),
+  'history.intents_last_hour < n': (most) => (facts) => facts.intentsLastHour < Number(most),
+  'compliance.decision == "review"': () => (facts) => facts.listing === 'review',
+};

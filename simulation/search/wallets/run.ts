@@ -17,7 +17,7 @@ import type { RunVariant } from '../guide.ts';
 import type { Profile } from '../profiles.ts';
 import type { EndedRun, SearchRunOptions } from '../workload.ts';
 import { AccessClient } from './access-client.ts';
-import { Answers } from './answer-invariants.ts';
+import { Answers, type SentRequest } from './answer-invariants.ts';
 import { ConnectionClient } from './connection-client.ts';
 import { drawFrom } from './draw.ts';
 import { explore } from './explore.ts';
@@ -25,12 +25,14 @@ import { HookClient } from './hook-client.ts';
 import { searchScheduleMs } from './hook-exercises.ts';
 import { Landmarks } from './landmarks.ts';
 import { MoneyClient } from './money-client.ts';
+import type { Operator } from './operator.ts';
 import { chainBlockMs, drawFaults, planOf, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
+import type { RecordedRun } from './recorded-run.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
 import type { Family, FamilyStep } from './steps.ts';
-import { Tenancy } from './tenancy.ts';
+import { Tenancy, type TenancyDeps } from './tenancy.ts';
 import { TokenClient } from './token-client.ts';
 import { TreasuryClient } from './treasury-client.ts';
 import { VaultClient } from './vault-client.ts';
@@ -38,6 +40,8 @@ import { VaultClient } from './vault-client.ts';
 export interface WorldRunOptions extends SearchRunOptions {
   /** Whether the store packs larger objects; by default with real cryptography, and for one seed in eight. */
   readonly packs?: boolean;
+  /** Gets what the run does. */
+  readonly into?: RecordedRun;
 }
 
 /** All requested work has ended within this much virtual time. */
@@ -59,7 +63,7 @@ export function runWorldSeed(
 export async function runWorldPlan(
   seed: number,
   plan: RunPlan,
-  { crypto, record, packs = crypto === 'real' || seed % packedSeeds === 0 }: WorldRunOptions,
+  { crypto, record, packs = crypto === 'real' || seed % packedSeeds === 0, into }: WorldRunOptions,
 ): Promise<EndedRun> {
   const { profile } = plan;
   const name = `${seed}/${profile}`;
@@ -69,7 +73,9 @@ export async function runWorldPlan(
   const ports = randomPlan(randomStream(name, 'ports'), rates);
   const failpoint = (call: PortCall): PortFate | undefined => {
     const fate = ports.plan(call);
-    if (fate !== undefined) landmarks.failpoint(call, fate);
+    if (fate === undefined) return undefined;
+    landmarks.failpoint(call, fate);
+    into?.omit('the fate of a port call');
     return fate;
   };
   let isOn = false;
@@ -94,11 +100,24 @@ export async function runWorldPlan(
     plan: (call) => (isOn && plan.portRate > 0 ? failpoint(call) : undefined),
   });
   const isCalm = profile === 'calm';
-  const parts = { world, answers: new Answers(), landmarks, isCalm };
-  const tenancies = tenants.map((tenant) => new Tenancy(tenant, parts));
-  const arm = (faults: readonly Fault[]) =>
+  const recorded: TenancyDeps['recorded'] =
+    into &&
+    ((asked: SentRequest, operator: Operator) => {
+      const tenancy = tenancies.find((one) => one.name === asked.tenant)!;
+      const isPrincipal = tenancy.operators.includes(operator);
+      const route = isPrincipal ? tenancy.routeOf(asked.method, asked.target) : undefined;
+      return into.request(asked, route?.path, () => world.nowMs);
+    });
+  const parts = { world, answers: new Answers(), landmarks, isCalm, recorded };
+  const tenancies: readonly Tenancy[] = tenants.map((tenant) => new Tenancy(tenant, parts));
+  const arm = (faults: readonly Fault[]) => {
+    into?.armed(faults, world.nowMs);
     held(crypto, () => faults.forEach((fault) => void world.clusters.arm(fault)));
-  const heal = () => held(crypto, () => world.clusters.heal());
+  };
+  const heal = () => {
+    into?.healed(world.nowMs);
+    held(crypto, () => world.clusters.heal());
+  };
   const ended = (verdict: EndedRun['verdict']): EndedRun => ({
     verdict,
     tookMs: world.nowMs - world.cluster.time.beganMs,
@@ -116,6 +135,7 @@ export async function runWorldPlan(
     ports.end();
     isOn = false;
     heal();
+    if (into !== undefined) into.ofClients = into.recorded.length;
     await settle(world, tenancies, workWithinMs);
     leases.end();
     checkStored(world, tenants);

@@ -1,5 +1,6 @@
 /** After its healing a world comes to rest: requested work ends, due deliveries arrive, and the run checks all of it. */
 import type { CustodyWorld } from '../../service/custody-world.ts';
+import { Ballots } from '../../service/invariants/ballots.ts';
 import { checkClosedKeys, checkRevoked } from '../../service/invariants/closed-keys.ts';
 import { checkConstants } from '../../service/invariants/constants.ts';
 import { checkCreated } from '../../service/invariants/created-once.ts';
@@ -106,7 +107,7 @@ async function decide(tenancy: Tenancy, intent: Intent): Promise<void> {
   await new VoteClient(tenancy, voter, draw).vote(intent, draw.chance(0.5) ? 'approve' : 'reject');
 }
 
-async function delivered(tenancy: Tenancy): Promise<void> {
+export async function delivered(tenancy: Tenancy): Promise<void> {
   const { owner, world, hooks } = tenancy;
   const sinceMs = world.nowMs;
   const events = await eventsOf(tenancy);
@@ -135,8 +136,35 @@ function eventsOf({ owner }: Tenancy): Promise<ToldEvent[]> {
 }
 
 async function check(tenancy: Tenancy): Promise<void> {
-  const { owner, world, hooks, submitted, posts, landmarks } = tenancy;
+  const { owner, world, posts } = tenancy;
   for (const { operator, target, body, key } of [...posts]) await operator.call('POST', target, body, key);
+  const { model, intents, events } = await checkLog(tenancy);
+  for (const { walletId, intentId } of tenancy.submitted) {
+    if (intentId === null) continue;
+    const { status, body } = await owner.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
+    const listed = intents.find(({ id }) => id === intentId);
+    if (status !== 200 || listed === undefined || JSON.stringify(body) !== JSON.stringify(listed)) {
+      found(
+        'pages-complete',
+        `${intentId} is listed as ${JSON.stringify(listed)} and read as ${status} ${JSON.stringify(body)}`,
+      );
+    }
+  }
+  // These calls write events.
+  await checkEvaluations(tenancy, model!, intents, drawFrom(world.random(`evaluations/${tenancy.name}`)));
+  if (tenancy.modules !== undefined) await checkReconciled(tenancy, intents, events);
+  await readBack(tenancy, await eventsOf(tenancy), drawFrom(world.random(`read back/${tenancy.name}`)));
+}
+
+interface CheckedLog {
+  readonly model: Model | undefined;
+  readonly intents: readonly Intent[];
+  readonly events: readonly ToldEvent[];
+}
+
+/** Reads intents, wallets and the log, and compares them with each other, with all calls, and with the model if there is one. */
+export async function checkLog(tenancy: Tenancy, isModelled = true): Promise<CheckedLog> {
+  const { owner, world, hooks, landmarks } = tenancy;
   const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents', 37);
   const wallets = await allWallets(tenancy);
   const events = await eventsOf(tenancy);
@@ -150,6 +178,24 @@ async function check(tenancy: Tenancy): Promise<void> {
   if (tenancy.isCalm) checkTimesTold(events);
   checkSessions(await owner.list('/v1/sessions', 'sessions', 40), events, tenancy.isCalm);
   checkDryRuns(tenancy.dryRuns, events);
+  const model = isModelled ? modelled(tenancy, intents, wallets, events) : undefined;
+  if (!isModelled) checkVotes(tenancy, events);
+  checkOrdered(intents, events);
+  if (model !== undefined) await checkModules(tenancy, model, intents, events);
+  checkEventEffects(events);
+  if (tenancy.isCalm) checkOutcomes(events);
+  checkStreams(tenancy.streams, events);
+  if (tenancy.isCalm) checkTimes(hooks, events, world.receivers.received);
+  for (const hook of hooks) checkHook(hook, events, world.receivers.received, tenancy.isCalm);
+  return { model, intents, events };
+}
+
+function modelled(
+  tenancy: Tenancy,
+  intents: readonly Intent[],
+  wallets: readonly BookedWallet[],
+  events: readonly ToldEvent[],
+): Model {
   const model = new Model(tenancy);
   model.follow(events);
   for (const { id, status, version, approvals } of intents) {
@@ -168,32 +214,21 @@ async function check(tenancy: Tenancy): Promise<void> {
   if (model.ledger.faults.length > 0) found('books-as-documented', model.ledger.faults.join('; '));
   checkCalls(tenancy, model);
   checkReceipts(tenancy, model, intents);
-  checkOrdered(intents, events);
-  await checkModules(tenancy, model, intents, events);
-  checkEventEffects(events);
-  if (tenancy.isCalm) checkOutcomes(events);
-  checkStreams(tenancy.streams, events);
-  if (tenancy.isCalm) checkTimes(hooks, events, world.receivers.received);
-  for (const hook of hooks) checkHook(hook, events, world.receivers.received, tenancy.isCalm);
-  for (const { walletId, intentId } of submitted) {
-    if (intentId === null) continue;
-    const { status, body } = await owner.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
-    const listed = intents.find(({ id }) => id === intentId);
-    if (status !== 200 || listed === undefined || JSON.stringify(body) !== JSON.stringify(listed)) {
-      found(
-        'pages-complete',
-        `${intentId} is listed as ${JSON.stringify(listed)} and read as ${status} ${JSON.stringify(body)}`,
-      );
-    }
+  return model;
+}
+
+/** The part of the model that needs no more than the log. */
+function checkVotes({ clocksOffMs }: Tenancy, events: readonly ToldEvent[]): void {
+  const ballots = new Ballots(clocksOffMs);
+  for (const event of events) {
+    if (event.type.startsWith('transaction_intent.')) ballots.take(event, 'approved');
+    if (event.type.startsWith('token.order.')) ballots.take(event, 'reserve_check');
   }
-  // These calls write events.
-  await checkEvaluations(tenancy, model, intents, drawFrom(world.random(`evaluations/${tenancy.name}`)));
-  if (tenancy.modules !== undefined) await checkReconciled(tenancy, intents, events);
-  await readBack(tenancy, await eventsOf(tenancy), drawFrom(world.random(`read back/${tenancy.name}`)));
+  ballots.end();
 }
 
 /** Deposits are credited soon after they are final. */
-async function agreed(tenancy: Tenancy): Promise<void> {
+export async function agreed(tenancy: Tenancy, blockMs = chainBlockMs): Promise<void> {
   const { owner, world, name } = tenancy;
   const draw = drawFrom(world.random(`movements/${name}`));
   const movementsOf = ({ id }: BookedWallet) =>
@@ -202,7 +237,7 @@ async function agreed(tenancy: Tenancy): Promise<void> {
   for (const sinceMs = world.nowMs; ; ) {
     const wallets = await allWallets(tenancy);
     const other =
-      (await disagreement(name, world.redis, chainBlockMs, world.nowMs, wallets, intents, movementsOf)) ??
+      (await disagreement(name, world.redis, blockMs, world.nowMs, wallets, intents, movementsOf)) ??
       keptShare(world, name, await eventsOf(tenancy));
     if (other === undefined) return;
     if (world.nowMs - sinceMs > restWithinMs) found('providers-agree', other);

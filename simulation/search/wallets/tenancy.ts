@@ -5,13 +5,13 @@ import { allScopes } from '../../../gateway/api/scopes.ts';
 import { uuidV7 } from '../../../proto/ids.ts';
 import type { Draw } from '../../cluster/draw.ts';
 import type { Client } from '../../service/client.ts';
-import type { CustodyWorld } from '../../service/custody-world.ts';
+import type { CustodyWorld, WorldIssuedToken } from '../../service/custody-world.ts';
 import type { DryRun } from '../../service/invariants/dry-runs.ts';
 import type { HookFacts } from '../../service/invariants/hooks.ts';
 import { Allowances } from './allowances.ts';
 import type { Answers } from './answer-invariants.ts';
 import type { Landmarks } from './landmarks.ts';
-import { type AnsweredRequest, Operator, type Posted } from './operator.ts';
+import { type AnsweredRequest, Operator, type OperatorHost, type Posted } from './operator.ts';
 import { routeFinder } from './outcomes.ts';
 import { calmTerms, drawTerms, type PolicyTerms, policyBody } from './policies.ts';
 import type { RiskTerms } from './risk.ts';
@@ -119,6 +119,7 @@ export interface TenancyDeps {
   readonly answers: Answers;
   readonly landmarks: Landmarks;
   readonly isCalm: boolean;
+  readonly recorded?: OperatorHost['recorded'];
 }
 
 /** A tenant's initial resources: wallets at each provider, and access to the modules. */
@@ -158,6 +159,7 @@ export class Tenancy {
   readonly landmarks: Landmarks;
   /** This run has no faults. */
   readonly isCalm: boolean;
+  readonly recorded: OperatorHost['recorded'];
   /** Callers that see one connection, and several; none where there is only one. */
   readonly limited: { readonly operator: Operator; readonly connections: readonly string[] }[] = [];
   /** Of each connection, as it was made. */
@@ -171,7 +173,8 @@ export class Tenancy {
   #keys = 0;
   #routeOf: ReturnType<typeof routeFinder> | undefined;
 
-  constructor(name: string, { world, answers, landmarks, isCalm }: TenancyDeps) {
+  constructor(name: string, { world, answers, landmarks, isCalm, recorded }: TenancyDeps) {
+    this.recorded = recorded;
     this.name = name;
     this.world = world;
     this.answers = answers;
@@ -262,14 +265,17 @@ export class Tenancy {
     scopes: readonly string[] = allScopes,
   ): Promise<{ operator: Operator; tokenId: string }> {
     const { world, name: tenant } = this;
-    const { token, record } = await world.issue({
+    const issued = await world.issue({
       ...{ tenant, environment: 'sandbox', scopes, name: role },
       ...(connections !== undefined && { providerConnectionIds: connections }),
     });
-    const operator = new Operator({
-      ...{ tenancy: this, actor: record.id, client: this.#client(token), nowMs: () => world.nowMs },
-    });
-    return { operator, tokenId: record.id };
+    return { operator: this.admit(issued), tokenId: issued.record.id };
+  }
+
+  /** The caller with this token. */
+  admit({ token, record }: WorldIssuedToken): Operator {
+    const { world } = this;
+    return new Operator({ tenancy: this, actor: record.id, client: this.#client(token), nowMs: () => world.nowMs });
   }
 
   /** A caller without a valid token. */

@@ -3,6 +3,7 @@
  * seed and cryptography give the same run, byte for byte.
  */
 import { allScopes, sandboxScopes } from '../../../gateway/api/scopes.ts';
+import type { IssuedToken } from '../../../gateway/auth/token-store.ts';
 import { rateLimitDefaults } from '../../../gateway/limits/rate-limits.ts';
 import { CustodyBook } from '../../../scenarios/runner/custody-book.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
@@ -11,8 +12,9 @@ import { runScenario } from '../../../scenarios/runner/run.ts';
 import { type SimulatedOptions, SimulatedRun } from '../../../scenarios/runner/simulated-world.ts';
 import type { Run, ScenarioWorld, Verdict } from '../../../scenarios/runner/world.ts';
 import { CustodyWorld } from '../custody-world.ts';
+import { Finding } from '../invariants/finding.ts';
 import { brokenBooks, readersOf } from './books.ts';
-import { custodyScenarioWorld, tenantOf } from './world.ts';
+import { custodyScenarioWorld, type PrincipalClient, tenantOf } from './world.ts';
 
 /** A longer run waits for something that never happens. */
 const runMaxMs = 30 * 24 * 3_600_000;
@@ -20,17 +22,34 @@ const runMaxMs = 30 * 24 * 3_600_000;
 const settleMs = 60_000;
 /** As in a sandbox for tests (clients/testing/live-process.ts). */
 const retryScheduleMs = [200, 1_000, 5_000];
+const chainBlockMs = 1_000;
+
+/** Further checks of a run, which throw a Finding. */
+export interface ScenarioChecks {
+  /** A principal whose calls are checked; undefined: its calls are not. */
+  caller(tenant: string, issued: IssuedToken): PrincipalClient | undefined;
+  /** The run has passed, and its faults are over. */
+  end(): Promise<void>;
+}
+
+export type { PrincipalClient };
+
+export interface CustodyRunOptions extends SimulatedOptions {
+  /** None by default. */
+  readonly checks?: (world: CustodyWorld, scenario: CheckedScenario, blockMs: number) => ScenarioChecks;
+}
 
 /** Runs a scenario in virtual time. */
-export function runInCustodyWorld(scenario: CheckedScenario, options: SimulatedOptions = {}): Promise<Run> {
+export function runInCustodyWorld(scenario: CheckedScenario, options: CustodyRunOptions = {}): Promise<Run> {
   return new CustodyRun(scenario, options).run();
 }
 
 class CustodyRun extends SimulatedRun {
   readonly #custody = new CustodyBook();
   readonly #world: CustodyWorld;
+  readonly #checks: ScenarioChecks | undefined;
 
-  constructor(scenario: CheckedScenario, options: SimulatedOptions) {
+  constructor(scenario: CheckedScenario, options: CustodyRunOptions) {
     // The events of sessions are in the tenants' log here: the books check it for gaps.
     super(scenario, options, { delivers: false, without: ['events-complete'] });
     const { gateways, workers, rate_limits: limits } = scenario.cluster;
@@ -42,25 +61,40 @@ class CustodyRun extends SimulatedRun {
       rateLimits: limits && { ...rateLimitDefaults, ...limits },
       cryptography: crypto,
       codec: crypto === 'model' ? 'none' : 'bytes',
-      retryScheduleMs,
+      ...{ retryScheduleMs, chainBlockMs },
     });
+    this.#checks = options.checks?.(this.#world, scenario, chainBlockMs);
   }
 
   async run(): Promise<Run> {
     const tokens = await this.#tokens();
-    const world = custodyScenarioWorld(this.#world, tokens, this.seen);
-    const evaluated = await this.#evaluate(world);
-    const tookMs = this.#world.cluster.scenarioMs;
-    return this.result(evaluated.kind === 'passed' ? await this.#settle(world, [...tokens.keys()]) : evaluated, tookMs);
+    const callers = new Map(
+      [...tokens].map(([by, issued]) => [
+        by,
+        this.#checks?.caller(tenantOf(by), issued) ?? this.#world.client(issued.token),
+      ]),
+    );
+    const world = custodyScenarioWorld(this.#world, callers, tokens.get(owner)!.token, this.seen);
+    let verdict: Verdict;
+    let tookMs: number | undefined;
+    try {
+      verdict = await this.#evaluate(world);
+      tookMs = this.#world.cluster.scenarioMs;
+      if (verdict.kind === 'passed') verdict = await this.#settle(world, [...tokens.keys()]);
+    } catch (error) {
+      if (!(error instanceof Finding)) throw error;
+      verdict = { kind: 'violated', invariant: error.invariant, cause: error.message };
+    }
+    return this.result(verdict, tookMs ?? this.#world.cluster.scenarioMs);
   }
 
   /** Every principal gets its token before the run, without time or faults. */
-  async #tokens(): Promise<ReadonlyMap<string, string>> {
-    const tokens = new Map<string, string>();
+  async #tokens(): Promise<ReadonlyMap<string, IssuedToken>> {
+    const tokens = new Map<string, IssuedToken>();
     for (const by of CustodyBook.principals(Object.values(this.scenario.clients).flat())) {
       const scopes = by === owner ? allScopes : sandboxScopes;
       const request = { tenant: tenantOf(by), environment: 'sandbox', scopes, name: by } as const;
-      tokens.set(by, await this.#world.run(this.#world.token(request)));
+      tokens.set(by, await this.#world.run(this.#world.issue(request)));
     }
     return tokens;
   }
@@ -82,6 +116,7 @@ class CustodyRun extends SimulatedRun {
     this.#world.clusters.heal();
     const books = { world, book: this.#custody, readers: readersOf(principals), verify: this.verify, settleMs };
     const texts = await this.#world.run(brokenBooks(books), 10 * settleMs);
+    await this.#checks?.end();
     const atMs = this.#world.cluster.scenarioMs;
     for (const text of texts) this.checkers.violate('books-right', text, atMs);
     this.checkers.finish(atMs);

@@ -6,6 +6,7 @@ import { fromBinary, type MessageShape, toBinary, toJson } from '@bufbuild/proto
 import { status } from '@grpc/grpc-js';
 import { type SigningMethod, signingMethods } from '../../../gateway/api/signing-methods.ts';
 import { readBase64 } from '../../../proto/base64.ts';
+import type { ProcessName } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
 import { failureOfCode } from '../../../scenarios/runner/outcome.ts';
 import { factsOf, type Seen, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
@@ -17,7 +18,7 @@ import type {
   ReceivedDelivery,
   ScenarioWorld,
 } from '../../../scenarios/runner/world.ts';
-import type { Client } from '../client.ts';
+import type { ClientAnswer } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { readAnswer } from './signing-answer.ts';
 
@@ -42,21 +43,33 @@ export function tenantOf(by: string): string {
   return other === undefined ? 'tn_sim' : `tn_sim_${other}`;
 }
 
-/** `tokens`: of every principal, by its name. */
+/** A principal. */
+export interface PrincipalClient {
+  /** One try at one gateway; undefined: it was cut before an answer. */
+  once(
+    gateway: ProcessName,
+    method: string,
+    target: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<Omit<ClientAnswer, 'tries'> | undefined>;
+}
+
+/** `callers`: every principal, by its name. `token`: of the owner. */
 export function custodyScenarioWorld(
   world: CustodyWorld,
-  tokens: ReadonlyMap<string, string>,
+  callers: ReadonlyMap<string, PrincipalClient>,
+  token: string,
   seen: Seen,
 ): ScenarioWorld {
   const signing = simulatedWorld(world.clusters, seen);
-  const clients = new Map([...tokens].map(([by, token]) => [by, world.client(token)]));
   const gateways = world.processes.filter((name) => name.startsWith('gateway'));
   let next = 0;
   const once = async (asks: Questions['request']['asks']): Promise<Questions['request']['gets']> => {
     const { by, method, target, body, key } = asks;
     const gateway = gateways[next % gateways.length]!;
     next += 1;
-    const answered = clientOf(clients, by).once(gateway, method, target, body, key);
+    const answered = callerOf(callers, by).once(gateway, method, target, body, key);
     const answer = await Promise.race([answered, world.time.pause(callTimeoutMs, true).then(() => 'late' as const)]);
     if (answer === undefined) return { failure: 'UNAVAILABLE', message: 'the connection was lost before an answer' };
     if (answer === 'late') return { failure: 'LOST', message: `no answer within ${callTimeoutMs} ms` };
@@ -77,7 +90,7 @@ export function custodyScenarioWorld(
   const rpc = async (method: SigningMethod, request: object, deadlineMs: number | undefined) => {
     const gateway = gateways[next % gateways.length]!;
     next += 1;
-    const metadata = { authorization: `Bearer ${tokens.get(owner)}` };
+    const metadata = { authorization: `Bearer ${token}` };
     const message = toBinary(method.request, request as MessageShape<typeof method.request>);
     const call = { method, message, metadata, deadlineMs: deadlineMs ?? callTimeoutMs };
     const answer = await world.callRpc(gateway, call);
@@ -148,10 +161,10 @@ interface EventView {
   readonly data: { readonly object: object };
 }
 
-function clientOf(clients: ReadonlyMap<string, Client>, by: string): Client {
-  const client = clients.get(by);
-  if (client === undefined) throw new Error(`the scenario has no principal ${by}`);
-  return client;
+function callerOf(callers: ReadonlyMap<string, PrincipalClient>, by: string): PrincipalClient {
+  const caller = callers.get(by);
+  if (caller === undefined) throw new Error(`the scenario has no principal ${by}`);
+  return caller;
 }
 
 function receiverUrl(name: string): string {

@@ -6,6 +6,7 @@ import type { CheckedScenario } from '../../../scenarios/runner/format.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { usesWalletApi } from '../../../scenarios/runner/wallet-api-use.ts';
 import type { Verdict } from '../../../scenarios/runner/world.ts';
+import { searchChecks as checks } from '../../../simulation/search/wallets/scenario-checks.ts';
 import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { isThorough } from '../../support/thorough.ts';
@@ -37,7 +38,25 @@ test('there are at least forty', () => {
 
 test.each(scenarios.map((one) => [one.scenario, one] as const))('%s passes', async (name, one) => {
   const crypto = needsCurves.has(name) ? 'real' : 'model';
-  expect((await runInCustodyWorld(one, { crypto, record: false })).verdict).toEqual({ kind: 'passed' });
+  expect((await runInCustodyWorld(one, { crypto, record: false, checks })).verdict).toEqual({ kind: 'passed' });
+});
+
+test('the checks of a search hold where a webhook moves, and a rule of risk gets another condition', async () => {
+  const rule = (step: string, when: string) =>
+    `{ step: ${step}, api: risk.putRule, body: { name: large, when: '${when}', points: 80, mode: enforce } }`;
+  const one = scenario([
+    ...wallets,
+    '{ step: hook, call: register_webhook, events: ["transaction_intent.*"] }',
+    rule('first', 'tx.amount >= units("0.2")'),
+    pay(', expect: { status: completed }'),
+    "{ step: moved, api: webhooks.update, params: { id: $hook.id }, body: { url: 'https://hooks.example.com/moved' } }",
+    rule('second', 'true'),
+    pay(', expect: { status: pending_approval }').replace('step: pay', 'step: more'),
+    '{ step: refused, call: transfer, from: treasury, to: savings, amount: "1000000", expect: { http: any } }',
+    '{ step: none, api: wallets.get, params: { id: $refused.id }, expect: { http: any } }',
+  ]);
+  const { verdict } = await runInCustodyWorld(one, { crypto: 'model', record: false, checks });
+  expect(verdict).toEqual({ kind: 'passed' });
 });
 
 const again = scenarios.filter((_, index) => isThorough || index % 50 === 0);
