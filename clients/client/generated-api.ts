@@ -428,6 +428,29 @@ export interface CrashSandboxNode {
   readonly restart_after_ms?: number | null;
 }
 
+export interface CreateContractCallIntent {
+  /** of a token of the registry, or of your own */
+  readonly contract: string;
+  /** 0x and hex: a call of transfer(address,uint256), ABI-encoded */
+  readonly data: string;
+  /** 1 to 100 characters, not blank, without control and direction characters */
+  readonly policy?: string;
+  /** for `self_hosted` EVM and Bitcoin wallets, by the present market: `low` waits as soon as it rises; `medium` by default */
+  readonly fee_level?: 'low' | 'medium' | 'high';
+  /** wei, as a whole number; EVM, instead of `fee_level` */
+  readonly max_fee_per_gas?: string;
+  /** wei of `max_fee_per_gas` for the tip, as a whole number */
+  readonly max_priority_fee_per_gas?: string;
+  /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
+  readonly sats_per_vbyte?: string;
+  /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
+  readonly idempotency_key?: string;
+  /** your own id of the intent, unique in your tenant for good: 1 to 128 printable ASCII characters without spaces */
+  readonly external_id?: string;
+  /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
 export interface CreateMessageIntent {
   /** a text (EIP-191): 1 to 16384 characters, not blank, without control and direction characters but line ends */
   readonly message?: string;
@@ -989,8 +1012,8 @@ export interface InitiateSigningResponse {
 export interface Intent {
   /** `txi_` and a UUIDv7 */
   readonly id: string;
-  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing */
-  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel' | 'message' | 'typed_data';
+  /** `transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing. A `contract_call` calls a token’s contract */
+  readonly kind: 'transfer' | 'deploy' | 'mint' | 'burn' | 'speed_up' | 'cancel' | 'message' | 'typed_data' | 'contract_call';
   /** state of the intent; see the table of states */
   readonly status: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed';
   readonly policy_receipt: string | null;
@@ -1085,6 +1108,16 @@ export interface Intent {
     readonly hash: string;
     readonly signature: string | null;
     readonly signing_session_ids: readonly string[];
+  } | null;
+  readonly call: {
+    readonly contract: string;
+    /** 0x and hex: what the transaction has */
+    readonly data: string;
+    /** the first four bytes of the data */
+    readonly selector: string;
+    readonly function: string;
+    /** by name: an amount in smallest units, decimal; an address in lower case */
+    readonly arguments: Readonly<Record<string, string>>;
   } | null;
   readonly gap_transaction: {
     /** its hash */
@@ -3849,6 +3882,10 @@ export interface IntentsApi {
   signMessage(id: string, body: CreateMessageIntent, options?: CallOptions): Promise<Intent>;
   /** Asks for the signature of a message or of typed data: an intent that moves nothing, without effect: `POST /v1/wallets/:id/messages`, scope `intents:write`. */
   dryRunMessage(id: string, body: CreateMessageIntent, options?: CallOptions): Promise<IntentDryRun>;
+  /** Calls a token’s contract with data that you have encoded: `POST /v1/wallets/:id/contract-calls`, scope `intents:write`. */
+  callContract(id: string, body: CreateContractCallIntent, options?: CallOptions): Promise<Intent>;
+  /** Calls a token’s contract with data that you have encoded, without effect: `POST /v1/wallets/:id/contract-calls`, scope `intents:write`. */
+  dryRunContractCall(id: string, body: CreateContractCallIntent, options?: CallOptions): Promise<IntentDryRun>;
   /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
   listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; external_id?: string; metadata?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
@@ -4202,6 +4239,8 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     estimate: { id: 'estimateTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/estimate', repeat: 'refused', input: 'body' },
     signMessage: { id: 'createMessageIntent', method: 'POST', path: '/v1/wallets/:id/messages', repeat: 'keyed', input: 'body' },
     dryRunMessage: { id: 'createMessageIntent', method: 'POST', path: '/v1/wallets/:id/messages?dry_run=true', repeat: 'always', input: 'body' },
+    callContract: { id: 'createContractCallIntent', method: 'POST', path: '/v1/wallets/:id/contract-calls', repeat: 'keyed', input: 'body' },
+    dryRunContractCall: { id: 'createContractCallIntent', method: 'POST', path: '/v1/wallets/:id/contract-calls?dry_run=true', repeat: 'always', input: 'body' },
     listAll: { id: 'listAllTransactionIntents', method: 'GET', path: '/v1/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     get: { id: 'getTransactionIntent', method: 'GET', path: '/v1/wallets/:id/transaction-intents/:txId', repeat: 'always' },
     approve: { id: 'approveTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/approve', repeat: 'keyed', input: 'body' },

@@ -34,6 +34,7 @@ export const dryRuns: Readonly<
   Record<string, { readonly name: string; readonly query: string; readonly answer: string }>
 > = {
   createTransactionIntent: { name: 'intents.dryRun', query: 'dry_run=true', answer: 'IntentDryRun' },
+  createContractCallIntent: { name: 'intents.dryRunContractCall', query: 'dry_run=true', answer: 'IntentDryRun' },
   createMessageIntent: { name: 'intents.dryRunMessage', query: 'dry_run=true', answer: 'IntentDryRun' },
   signVaultMessage: { name: 'vaults.dryRun', query: 'dry_run=true', answer: 'VaultSignatureDryRun' },
 };

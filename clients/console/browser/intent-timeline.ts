@@ -135,7 +135,10 @@ export function whyOfIntent(
   const { status, sub_status: subStatus, provider_error: error, approvals: votes } = intent;
   const isWaiting = status === 'pending_approval';
   if (!endedBadly(intent) && !isWaiting && subStatus === null) return '';
-  const thing = intent.message === null ? `The ${intent.kind} of ${intent.amount} ${intent.asset}` : 'The message';
+  const thing =
+    intent.message === null
+      ? `The ${intent.kind.replace('_', ' ')} of ${intent.amount} ${intent.asset}`
+      : 'The message';
   const outcome = endings.includes(status) ? wordOf(status) : isWaiting ? 'waits' : `is ${status}`;
   const meaning = (subStatuses[subStatus ?? ''] ?? '')
     .replace(/^(Denied|Failed|Approved, but)[:,]?\s*/, '')

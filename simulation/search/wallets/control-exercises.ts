@@ -83,7 +83,7 @@ export async function evaluations(exercise: Exercise): Promise<void> {
     ({ type, data }) => type === 'transaction_intent.created' && data.object.wallet_id === wallet.id,
   );
   const facts = {
-    ...{ amount, kind: 'transfer', isPermit: false, initiator: operator.actor, wantsHuman: false },
+    ...{ amount, kind: 'transfer', isAlsoTransfer: false, initiator: operator.actor, wantsHuman: false },
     intentsLastHour: made.filter(({ timestamp }) => Date.parse(timestamp) > since).length,
     intentsToDestination: made.filter(
       ({ data }) => data.object.destination.address.toLowerCase() === address.toLowerCase(),

@@ -1,4 +1,8 @@
-/** Messages at rest: a text, typed data and a permit of one wallet are decided as the policies say, signed once, and move nothing. */
+/**
+ * Messages and calls at rest: a text, typed data and a permit of one wallet are decided as the policies say, signed once, and move
+ * nothing; a call of a token's contract moves what it says when it is completed, and nothing before.
+ */
+import { decimal } from '../../service/invariants/documented-ledger.ts';
 import { found } from '../../service/invariants/finding.ts';
 import { done, type Exercise, refused, shows } from './exercise.ts';
 import { networks } from './tenancy.ts';
@@ -7,7 +11,17 @@ const usdc = '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238';
 const spender = `0x${'5b'.repeat(20)}`;
 const waitMs = 500;
 const tries = 120;
-const waits = ['approved', 'signing'];
+const waits = ['approved', 'signing', 'broadcasting', 'confirming'];
+
+const moved = decimal('0.25');
+
+function usdcOf({
+  assets,
+}: {
+  readonly assets: readonly { readonly symbol: string; readonly balance: string }[];
+}): bigint {
+  return decimal(assets.find(({ symbol }) => symbol === 'USDC')!.balance);
+}
 
 export async function signedMessages(exercise: Exercise): Promise<void> {
   const { tenancy, draw } = exercise;
@@ -39,18 +53,31 @@ export async function signedMessages(exercise: Exercise): Promise<void> {
       },
       { kind: 'typed_data', asset: 'USDC', amount: '0.25' },
     ],
+    [
+      {
+        contract: usdc,
+        data: `0xa9059cbb${spender.slice(2).padStart(64, '0')}${(250_000).toString(16).padStart(64, '0')}`,
+      },
+      { kind: 'contract_call', asset: 'USDC', amount: '0.25' },
+    ],
   ]);
   await refused(exercise, ['POST', target, { message: 'ab'.repeat(32) }], 400, 'invalid_value');
   const [body, shown] = asked;
   const metadata = { key: tenancy.key('message') };
-  const made = await done(exercise, 'POST', target, { ...body, metadata });
+  const isCall = 'contract' in body;
+  const way = isCall ? `/v1/wallets/${wallet.id}/contract-calls` : target;
+  const made = await done(exercise, 'POST', way, { ...body, metadata });
   shows(`the intent ${made.id}`, made, { ...shown, provider_tx_id: null, metadata });
-  const before = JSON.stringify(wallet.assets);
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const intent = await done(exercise, 'GET', `/v1/wallets/${wallet.id}/transaction-intents/${made.id}`);
     const { assets } = await done(exercise, 'GET', `/v1/wallets/${wallet.id}`);
-    if (JSON.stringify(assets) !== before)
-      found('answers-as-modelled', `${wallet.id} has ${JSON.stringify(assets)} after ${made.id}, not ${before}`);
+    const isSettled = !waits.includes(intent.status) || !isCall;
+    const before = isCall
+      ? usdcOf(wallet) - (intent.status === 'completed' ? moved : 0n)
+      : JSON.stringify(wallet.assets);
+    const now = isCall ? usdcOf({ assets }) : JSON.stringify(assets);
+    if (isSettled && now !== before)
+      found('answers-as-modelled', `${wallet.id} has ${now} after ${made.id}, not ${before}`);
     if (!waits.includes(intent.status)) return;
     await exercise.operator.client.pause(waitMs);
   }

@@ -158,7 +158,7 @@ export class Model {
       amount,
       kind: told.kind,
       // No other typed data of this name is taken.
-      isPermit: told.message?.typed_data?.primaryType.startsWith('Permit') === true,
+      isAlsoTransfer: told.call !== null || told.message?.typed_data?.primaryType.startsWith('Permit') === true,
       initiator,
       wantsHuman: mode === 'human_required',
       intentsLastHour: (this.#made.get(walletId) ?? 0) - own,

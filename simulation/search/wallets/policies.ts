@@ -36,7 +36,7 @@ export type Listing = 'blocked' | 'review' | 'clear';
 export interface DecisionFacts {
   readonly kind: string;
   /** It is decided as a transfer too. */
-  readonly isPermit: boolean;
+  readonly isAlsoTransfer: boolean;
   readonly amount: string;
   readonly listing: Listing;
   readonly intentsLastHour: number;
@@ -121,7 +121,7 @@ export function policyBody(name: string, terms: PolicyTerms): object {
       ...(askFrom === undefined ? [] : [ask('middle', `tx.amount >= units("${askFrom}")`)]),
       ...(askAfter === undefined ? [] : [ask('known', `history.intents_to_destination >= ${askAfter}`)]),
       ...(askScore === undefined ? [] : [ask('risky', byLevel[askScore] ?? `risk.score >= ${askScore}`)]),
-      ...(asksMessages ? [ask('message', 'tx.kind in ["message", "typed_data"]')] : []),
+      ...(asksMessages ? [ask('message', 'tx.kind in ["message", "typed_data", "contract_call"]')] : []),
       ask('watched', 'compliance.decision == "review"'),
       { id: 'rest', effect: 'allow', when: 'true' },
     ],
@@ -160,7 +160,7 @@ const allowed: Expected = { effect: 'allow', quorum: 0, approvers: [], timeoutS:
 /** The joint decision of the policies and risk rules in force, with the wallet's own setting and without the initiator's vote. */
 export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFacts): Expected {
   const { initiator, wantsHuman, ruleAction } = facts;
-  const views = facts.isPermit ? [facts, { ...facts, kind: 'transfer' }] : [facts];
+  const views = facts.isAlsoTransfer ? [facts, { ...facts, kind: 'transfer' }] : [facts];
   let decision = strictest(policies.flatMap((terms) => views.map((view) => ofOne(terms, view))));
   if (ruleAction === 'deny') return denied;
   if (decision.effect === 'allow' && (wantsHuman || ruleAction === 'review')) {
@@ -173,17 +173,17 @@ export function decisionOf(policies: readonly PolicyTerms[], facts: DecisionFact
 
 function ofOne(terms: PolicyTerms, facts: DecisionFacts): Expected {
   const { denyFrom, askFrom, denyAfter, askAfter, denyBelow, askScore, quorum, approvers, timeoutS } = terms;
-  const isMessage = ['message', 'typed_data'].includes(facts.kind);
+  const isToName = ['message', 'typed_data', 'contract_call'].includes(facts.kind);
   const units = decimal(facts.amount);
   const isDenied =
-    (isMessage && !terms.asksMessages) ||
+    (isToName && !terms.asksMessages) ||
     facts.listing === 'blocked' ||
     (denyFrom !== undefined && units >= decimal(denyFrom)) ||
     (denyAfter !== undefined && facts.intentsLastHour >= denyAfter) ||
     (denyBelow !== undefined && facts.available < decimal(denyBelow));
   if (isDenied) return denied;
   const asks =
-    isMessage ||
+    isToName ||
     facts.listing === 'review' ||
     (askFrom !== undefined && units >= decimal(askFrom)) ||
     (askAfter !== undefined && facts.intentsToDestination >= askAfter) ||

@@ -220,6 +220,7 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   estimateTransactionIntent: () => inPath(wallet()),
   replaceTransactionIntent: stuckIntent,
   createMessageIntent: () => inPath(issuerWallet()),
+  createContractCallIntent: () => inPath(issuerWallet()),
   moveSandboxFeeMarket: async () => ({ path: { network: 'eip155:11155111' } }),
   setSandboxConfirmations: async () => ({ path: { network: 'eip155:11155111' } }),
   reorganizeSandboxChain: async () => ({ path: { network: 'eip155:11155111' } }),

@@ -60,7 +60,7 @@ export class ClaimStep {
     const nowMs = this.#context.nowMs;
     const { store } = this.#context.deps;
     const token =
-      ['transfer', 'speed_up', 'typed_data'].includes(record.kind) && record.token !== undefined
+      ['transfer', 'speed_up', 'typed_data', 'contract_call'].includes(record.kind) && record.token !== undefined
         ? await store.read(tenant, tokenAssetType, tokenAssetId(record.token.symbol))
         : undefined;
     if (wallet.status !== 'active') return this.#holdFor(task, walletNotActive);

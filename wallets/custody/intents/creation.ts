@@ -9,6 +9,7 @@ import { merge } from '../../store/changes.ts';
 import type { Change, CommitRefusal, Guard } from '../../store/contract.ts';
 import type { ConnectionRecord } from '../connections/public.ts';
 import type { WalletRecord } from '../wallets/public.ts';
+import { type CallRequest, evaluateCall } from './contract-calls.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from './evaluation.ts';
@@ -19,12 +20,14 @@ import { evaluateMessage, type MessageRequest } from './messages.ts';
 import { externalIdIndex, type IntentRecord, intentType } from './record.ts';
 import { feeTermsView, intentView, unitsText } from './view.ts';
 
+type IntentRequest = TransferRequest | MessageRequest | CallRequest;
+
 export async function createIntent(
   deps: IntentDependencies,
   driver: IntentQueue,
   context: RequestContext,
   walletId: string,
-  request: TransferRequest | MessageRequest,
+  request: IntentRequest,
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
   const { wallet } = found;
@@ -99,7 +102,7 @@ export async function showDecisions(
   deps: IntentDependencies,
   context: RequestContext,
   walletId: string,
-  request: TransferRequest | MessageRequest,
+  request: IntentRequest,
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
   await unusedExternalId(context, request.external_id);
@@ -110,10 +113,11 @@ function evaluateRequest(
   deps: IntentDependencies,
   context: RequestContext,
   found: FoundWallet,
-  request: TransferRequest | MessageRequest,
+  request: IntentRequest,
 ): Promise<TransferEvaluation> {
-  return 'asset' in request
-    ? evaluateTransfer(deps, context, found, request)
+  if ('asset' in request) return evaluateTransfer(deps, context, found, request);
+  return 'contract' in request
+    ? evaluateCall(deps, context, found, request)
     : evaluateMessage(deps, context, found, request);
 }
 
@@ -181,6 +185,7 @@ export function draftOf(
     kind: operation.kind,
     ...(operation.token !== undefined && { token: operation.token }),
     ...(operation.message !== undefined && { message: operation.message }),
+    ...(operation.call !== undefined && { call: operation.call }),
     walletId: wallet.id,
     connectionId: wallet.connectionId,
     provider: wallet.provider,

@@ -14,6 +14,7 @@ import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.t
 import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import type { EvmCall } from '../../networks/token-calls.ts';
 import { isMessage } from '../../providers/port/kinds.ts';
 import {
   type FeeChoice,
@@ -58,6 +59,7 @@ export interface IntentOperation {
   /** Canonical. Of a deployment: the wallet's own; of a permit: the spender; of a burn: the zero address. */
   readonly toAddress: string;
   readonly message?: EvmMessage;
+  readonly call?: EvmCall | undefined;
   readonly token?: TokenTerms | undefined;
   readonly policy?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
@@ -125,7 +127,7 @@ export async function evaluateOperation(
   { wallet, balances }: FoundWallet,
   operation: IntentOperation,
 ): Promise<TransferEvaluation> {
-  const { id, kind, asset, units, toAddress, message, token, fees, replaces } = operation;
+  const { id, kind, asset, units, toAddress, message, call, token, fees, replaces } = operation;
   if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   const adapter = adapterOf(deps, wallet.provider);
   if (token !== undefined && !adapter.info.capabilities.includes(tokensCapability)) {
@@ -172,6 +174,7 @@ export async function evaluateOperation(
     decimals: asset.decimals,
     token,
     message,
+    call,
     ...(replaces !== undefined && { replaces: { id: replaces.id, root: replaces.root } }),
     fromAddress: addressOn(wallet),
     toAddress,

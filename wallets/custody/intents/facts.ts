@@ -7,6 +7,7 @@ import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import type { EvmCall } from '../../networks/token-calls.ts';
 import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
 import type { DecidedTransaction } from '../../providers/port/port.ts';
 
@@ -31,6 +32,8 @@ export interface TransactionFacts {
   readonly token?: TokenTerms | undefined;
   /** What a wallet is to sign instead of a transaction. */
   readonly message?: EvmMessage | undefined;
+  /** The call of a contract that it makes. */
+  readonly call?: EvmCall | undefined;
   /** The transaction that it is to replace. */
   readonly replaces?: DecidedTransaction['replaces'];
   readonly fromAddress: string;

@@ -52,6 +52,9 @@ export function orderOf(
   if (replaces?.id !== transaction.replaces?.id || replaces?.root !== transaction.replaces?.root) {
     return 'the transaction that it replaces is not the one of its policy receipt';
   }
+  if (record.call?.contract !== transaction.call?.contract || record.call?.data !== transaction.call?.data) {
+    return 'its call is not the one of its policy receipt';
+  }
   if (!isClaimOf(transaction.token, record.token)) return 'its token is not the one of its policy receipt';
   const { asset, units } = record.feeReserve;
   if (asset !== transaction.fee?.asset || unitsText(asset, BigInt(units)) !== transaction.fee.limit) {

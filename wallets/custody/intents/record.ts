@@ -4,6 +4,7 @@ import { type MetadataValue, metadataIndices } from '../../../gateway/api/metada
 import type { TokenTerms } from '../../networks/assets.ts';
 import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import type { EvmCall } from '../../networks/token-calls.ts';
 import { type IntentKind, isMessage, type ProviderKind } from '../../providers/port/kinds.ts';
 import type { FeeTerms, FillerTransaction, ReplacedTransfer } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
@@ -49,6 +50,8 @@ export interface IntentRecord extends Versioned {
   readonly origin?: IntentOrigin;
   /** What it signs instead of a transaction. */
   readonly message?: EvmMessage;
+  /** The call that it makes; of a `speed_up`, that of the one that it is to replace. */
+  readonly call?: EvmCall;
   /** The caller's own id of it, unique in its tenant for good; absent: none. */
   readonly externalId?: string;
   readonly walletId: string;

@@ -55,6 +55,7 @@ export async function replaceIntent(
     units: kind === 'cancel' ? 0n : BigInt(replaced.units),
     toAddress: kind === 'cancel' ? replaced.fromAddress : replaced.destination.address,
     ...(asset.token !== undefined && { token: termsOf(asset.token) }),
+    ...(kind === 'speed_up' && { call: replaced.call }),
     policy,
     metadata,
     fees,

@@ -15,12 +15,12 @@ import { walletStates } from '../wallets/public.ts';
 import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
-import type { TransferRequest } from './evaluation.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { externalIdIndex, intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
 import { replaceIntent } from './replacement.ts';
 import {
   ApproveBody,
+  CallBody,
   CancelBody,
   CreateBody,
   CreateQuery,
@@ -38,6 +38,12 @@ import { intentStates, intentStatuses } from './states.ts';
 import { intentView } from './view.ts';
 
 const tag = 'Transaction intents';
+
+/** USDC on Sepolia: transfer(0x7099…79c8, 1). */
+const exampleCall = {
+  contract: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+  data: `0xa9059cbb${'0'.repeat(24)}70997970c51812dc3a010c7d01b50e0d17dc79c8${'1'.padStart(64, '0')}`,
+};
 
 export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Route[] {
   return [
@@ -115,6 +121,34 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
         query.dry_run === 'true'
           ? showDecisions(deps, context, params.id, body)
           : createIntent(deps, driver, context, params.id, body),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/contract-calls',
+      operationId: 'createContractCallIntent',
+      clientName: 'intents.callContract',
+      example: exampleCall,
+      tag,
+      summary: 'Calls a token’s contract with data that you have encoded',
+      description:
+        'For `self_hosted` EVM wallets, and contracts of the registry’s tokens and of your own. The data is decoded: rules see function, arguments and movement. Only a rule that names the kind allows it: every policy that decides needs one, `default` too.',
+      scope: 'intents:write',
+      loadClass: 'transfers',
+      params: WalletParams,
+      query: CreateQuery,
+      body: CallBody,
+      responses: {
+        200: { schema: DryRun, description: 'dry run: the fee and the decisions; nothing was created' },
+        201: { schema: Intent, description: 'the intent' },
+      },
+      errors: [404, 409, 422],
+      states: walletStates.transfer,
+      idempotencyField: 'idempotency_key',
+      isReadOnly: ({ query }) => query.dry_run === 'true',
+      handle: (context, { params, query, body }) =>
+        query.dry_run === 'true'
+          ? showDecisions(deps, context, params.id, requestOf(body))
+          : createIntent(deps, driver, context, params.id, requestOf(body)),
     }),
     route({
       method: 'GET',
@@ -232,9 +266,9 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
   ];
 }
 
-function requestOf(body: Static<typeof CreateBody>): TransferRequest {
-  const { fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte, ...transfer } = body;
-  return { ...transfer, fees: feesOf({ fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte }) };
+function requestOf<B extends FeeChoice>(body: B): Omit<B, keyof FeeChoice> & { readonly fees: FeeChoice } {
+  const { fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte, ...request } = body;
+  return { ...request, fees: feesOf({ fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte }) };
 }
 
 /** The fields that the caller chose. Throws ServiceError 400 for a level beside terms, and a tip alone. */

@@ -19,6 +19,7 @@ import {
 } from '../../../gateway/api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
+import { callableText } from '../../networks/token-calls.ts';
 import { type TypedData, typedDataLimits } from '../../networks/typed-data.ts';
 import { feeLevels, intentKinds, providerKinds } from '../../providers/port/kinds.ts';
 import { intentStatuses } from './states.ts';
@@ -114,7 +115,7 @@ export const Intent = Closed(
     id: Id('txi'),
     kind: OneOf(intentKinds, {
       description:
-        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing',
+        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` creates units for `destination`; `burn` destroys units of the wallet. `speed_up` and `cancel` replace the transaction of another intent, with the same effect or with none. A `message` and `typed_data` are signed and sent nowhere: they move nothing and cost nothing. A `contract_call` calls a token’s contract',
     }),
     status: Status,
     policy_receipt: Nullable(
@@ -207,6 +208,22 @@ export const Intent = Closed(
         { description: 'what is signed instead of a transaction' },
       ),
     ),
+    call: Nullable(
+      Closed(
+        {
+          contract: Type.String(),
+          data: Type.String({ description: '0x and hex: what the transaction has' }),
+          selector: Type.String({ description: 'the first four bytes of the data' }),
+          function: Type.String(),
+          arguments: Type.Unsafe<Readonly<Record<string, string>>>({
+            type: 'object',
+            additionalProperties: { type: 'string' },
+            description: 'by name: an amount in smallest units, decimal; an address in lower case',
+          }),
+        },
+        { description: 'of a `contract_call`, and of what speeds one up' },
+      ),
+    ),
     gap_transaction: Nullable(
       Closed(
         { provider_tx_id: Type.String({ description: 'its hash' }), ...signedTransaction },
@@ -251,6 +268,19 @@ export const CreateBody = Closed(
     metadata: Type.Optional(Metadata),
   },
   { title: 'CreateTransactionIntent' },
+);
+
+export const CallBody = Closed(
+  {
+    contract: Type.String({ minLength: 1, maxLength: 200, description: 'of a token of the registry, or of your own' }),
+    data: Type.String({ maxLength: 1_000, description: `0x and hex: a call of ${callableText}, ABI-encoded` }),
+    policy: Type.Optional(Name),
+    ...feeChoice,
+    idempotency_key: Type.Optional(IdempotencyKey),
+    external_id: Type.Optional(OwnId),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateContractCallIntent' },
 );
 
 export const MessageBody = Closed(

@@ -3,6 +3,7 @@
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
+import { partsOfCall } from '../../networks/token-calls.ts';
 import type { TypedData } from '../../networks/typed-data.ts';
 import type { EvmReceipt } from '../../providers/chains/public.ts';
 import { type FeeTerms, readSignedMessage } from '../../providers/port/port.ts';
@@ -72,6 +73,13 @@ export interface IntentView {
     readonly signature: string | null;
     readonly signing_session_ids: readonly string[];
   } | null;
+  readonly call: {
+    readonly contract: string;
+    readonly data: string;
+    readonly selector: string;
+    readonly function: string;
+    readonly arguments: Readonly<Record<string, string>>;
+  } | null;
   readonly gap_transaction: {
     readonly provider_tx_id: string;
     readonly raw_transaction: string;
@@ -135,6 +143,7 @@ function intentViewOf(intent: IntentRecord): IntentView {
     provider_error: intent.providerError,
     provider_details: detailsOf(intent.submission),
     message: messageOf(intent),
+    call: intent.call === undefined ? null : { ...intent.call, ...partsOfCall(intent.call) },
     gap_transaction: gapTransactionOf(intent.filler),
     cancellation:
       cancellation === undefined

@@ -21,7 +21,7 @@ import type {
   ScreeningResult,
   TransactionFacts,
 } from '../../custody/intents/public.ts';
-import { type IntentKind, isMessage } from '../../providers/port/kinds.ts';
+import { type IntentKind, mustBeNamed } from '../../providers/port/kinds.ts';
 import { decisiveHabits, ruleInputOf, viewsOf } from '../risk/public.ts';
 import { catalogGuard } from '../rules/catalog.ts';
 import { evaluationOf, evaluationPut, sibling } from '../rules/evaluation-record.ts';
@@ -138,10 +138,11 @@ function ofPolicy(
 ): PolicyDecision {
   const seen = (view: TransactionFacts) => ruleInputOf(view, screening, risk);
   const verdicts = viewsOf(facts).map((view) => {
-    const mustBeNamed = view.message !== undefined && isMessage(view.kind);
+    // A vault's message is decided by the vault's policy, which is there for nothing else.
+    const isToName = mustBeNamed(view.kind) && (view.message ?? view.call) !== undefined;
     // No rule knows this kind, and it has a name, for a rule that asks for one.
     const ofNoKind = () => seen({ ...view, kind: `${view.kind}_` as IntentKind });
-    const toName = mustBeNamed ? { kind: view.kind, ofNoKind: ofNoKind() } : undefined;
+    const toName = isToName ? { kind: view.kind, ofNoKind: ofNoKind() } : undefined;
     return evaluatePolicy(policy, seen(view), screening.decision, toName);
   });
   const verdict = verdicts.reduce(withTransfer);

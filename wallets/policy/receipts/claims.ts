@@ -45,6 +45,8 @@ export interface ReceiptClaims {
     readonly replaces?: TransactionFacts['replaces'];
     /** Of a wallet's message: what is signed. */
     readonly message_hash?: string;
+    /** Of a call of a contract: all that is called. */
+    readonly call?: TransactionFacts['call'];
     /** The most that it may cost; absent where nothing is sent. */
     readonly fee?: FeeLimit;
   };
@@ -82,6 +84,7 @@ export function receiptClaims(
       ...(facts.token !== undefined && { token: tokenClaim(facts.token) }),
       ...(facts.replaces !== undefined && { replaces: facts.replaces }),
       ...(facts.message !== undefined && { message_hash: facts.message.hash }),
+      ...(facts.call !== undefined && { call: facts.call }),
       ...(fee !== undefined && { fee }),
     },
   };

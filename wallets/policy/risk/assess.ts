@@ -3,6 +3,7 @@
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { permitOf } from '../../networks/permits.ts';
+import { partsOfCall } from '../../networks/token-calls.ts';
 import { fieldsOf } from '../../networks/typed-data.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/cel.ts';
@@ -30,11 +31,28 @@ export async function assessTransaction(
   return { result, change: { guards: stateGuards(facts, reads) } };
 }
 
-/** A transaction as rules see it: a permit as the signature that it is, and as the transfer that its spender may make. */
+/**
+ * A transaction in each way that rules see it: a permit and a call also as the transfer of what they let move, and the replacement of a
+ * call also as that call.
+ */
 export function viewsOf(facts: TransactionFacts): readonly TransactionFacts[] {
-  const { message } = facts;
+  const { message, call, kind } = facts;
   const isPermit = message?.typedData !== undefined && permitOf(message.typedData) !== undefined;
-  return isPermit ? [facts, { ...facts, kind: 'transfer' }] : [facts];
+  return [
+    facts,
+    ...(call !== undefined && kind !== 'contract_call' ? [{ ...facts, kind: 'contract_call' } as const] : []),
+    ...(call !== undefined || isPermit ? [{ ...facts, kind: 'transfer' } as const] : []),
+  ];
+}
+
+function callFields(call: NonNullable<TransactionFacts['call']>): ReadonlyMap<string, string> {
+  const { selector, function: name, arguments: given } = partsOfCall(call);
+  return new Map([
+    ['contract', call.contract.toLowerCase()],
+    ['selector', selector],
+    ['function', name],
+    ...Object.entries(given).map(([argument, value]) => [`arguments.${argument}`, value] as const),
+  ]);
 }
 
 /** The facts of a transaction that rules read; `risk` when there is a score. */
@@ -56,6 +74,7 @@ export function ruleInputOf(
       to: facts.toAddress,
       message: facts.message?.text ?? '',
       typed_data: facts.message?.typedData === undefined ? new Map() : fieldsOf(facts.message.typedData),
+      call: facts.call === undefined ? new Map() : callFields(facts.call),
       from: facts.fromAddress,
       wallet_id: facts.walletId,
       wallet_name: facts.walletName,

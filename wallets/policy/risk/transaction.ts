@@ -97,6 +97,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     decimals,
     token: intent.token,
     message: intent.message,
+    call: intent.call,
     toAddress: intent.destination.address,
     availableUnits: available + (reserved < own ? reserved : own),
     initiator: intent.initiator,

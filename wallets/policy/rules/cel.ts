@@ -49,7 +49,7 @@ export const variables: readonly RuleVariable[] = [
         name: 'kind',
         type: 'string',
         meaning:
-          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"; of wallets "typed_data", and for a permit "transfer" too',
+          '"transfer"; of token operations "deploy", "mint" or "burn"; of replacements "speed_up" or "cancel"; of wallets and vaults "message"; of wallets "typed_data" and "contract_call", and for a permit and a call "transfer" too',
       },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },
@@ -73,6 +73,12 @@ export const variables: readonly RuleVariable[] = [
         type: 'map<string, string>',
         meaning:
           'every value of typed data by its path, as `tx.typed_data["message.details.amount"]`, `["domain.name"]`, `["message.to[0]"]` or `["primaryType"]`; numbers in decimal, addresses and bytes in lower case; empty for all else',
+      },
+      {
+        name: 'call',
+        type: 'map<string, string>',
+        meaning:
+          'of a contract call: `tx.call["function"]`, `["selector"]`, `["contract"]` and each argument, as `["arguments.amount"]`; numbers in decimal smallest units, addresses in lower case; empty for all else',
       },
       { name: 'from', type: 'Address', meaning: 'address of the wallet' },
       { name: 'wallet_id', type: 'string', meaning: 'id of the wallet' },
@@ -182,6 +188,7 @@ export interface RuleFacts {
     readonly message: string;
     /** By path. */
     readonly typed_data: ReadonlyMap<string, string>;
+    readonly call: ReadonlyMap<string, string>;
     readonly from: string;
     readonly wallet_id: string;
     readonly wallet_name: string;

@@ -159,13 +159,13 @@ function refuseUnknownField(node: ASTNode): void {
   }
 }
 
-/** `tx.metadata` or `tx.typed_data`, which may have any key. */
+/** `tx.metadata`, `tx.typed_data` or `tx.call`, which may have any key. */
 function isMap(node: ASTNode): boolean {
   return fieldOf(node) === 'tx.metadata' || isTypedData(node);
 }
 
 function isTypedData(node: ASTNode): boolean {
-  return fieldOf(node) === 'tx.typed_data';
+  return ['tx.typed_data', 'tx.call'].includes(fieldOf(node) ?? '');
 }
 
 function mentionsTypedData(node: ASTNode): boolean {
@@ -231,11 +231,11 @@ function refuseSpelling(node: ASTNode, operands: readonly ASTNode[]): void {
   throw new RefusedPart('compare the address itself without string(); its spelling does not matter', node.start);
 }
 
-/** Addresses and bytes of typed data are in lower case: another spelling would never be equal. */
+/** Addresses and bytes of typed data and calls are in lower case: another spelling would never be equal. */
 function refuseUpperCase(node: ASTNode): void {
   if (node.op === 'list') node.args.forEach(refuseUpperCase);
   const isUpper = node.op === 'value' && typeof node.args === 'string' && /^0x[0-9a-f]*[A-F]/.test(node.args);
-  if (isUpper) throw new RefusedPart('hex of typed data is in lower case', node.start);
+  if (isUpper) throw new RefusedPart('hex of typed data and calls is in lower case', node.start);
 }
 
 /** `string(tx.to)` or `string(tx.from)`. */

@@ -12,17 +12,10 @@ import { fromHex, toHex } from '../../../core/crypto/bytes.ts';
 import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { evmAccount } from '../../networks/addresses.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import { callData, parseCall, type TokenCall } from '../../networks/token-calls.ts';
 import { ChainRejected } from './chain.ts';
 import { type EvmFees, evmLimits } from './fees.ts';
-import {
-  callData,
-  contractAddress,
-  creationData,
-  parseCall,
-  parseCreation,
-  type TokenCall,
-  type TokenConstructor,
-} from './token-contract.ts';
+import { contractAddress, creationData, parseCreation, type TokenConstructor } from './token-contract.ts';
 
 /** The gas of each action, also its limit. */
 export const coinGas = 21_000n;

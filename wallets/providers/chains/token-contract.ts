@@ -4,7 +4,7 @@
  *
  * The chain runs no bytecode. It knows the contract by its creation code, which on any other chain deploys a contract
  * that refuses every call; the constructor's arguments follow it (string name, string symbol, uint8 decimals,
- * uint256 cap), ABI-encoded: https://docs.soliditylang.org/en/latest/abi-spec.html. Its functions do what their names
+ * uint256 cap), ABI-encoded: https://docs.soliditylang.org/en/latest/abi-spec.html. Its functions (token-calls.ts) do what their names
  * say: transfer(address,uint256), mint(address,uint256), burn(uint256); each success logs
  * Transfer(address indexed,address indexed,uint256), from or to the zero address for mint and burn (ERC-20).
  */
@@ -19,14 +19,6 @@ export interface TokenConstructor {
   /** Smallest units. */
   readonly cap: bigint;
 }
-
-export type TokenCall =
-  /** `to`: 0x and 40 lower-case hex digits. */
-  | { readonly kind: 'transfer' | 'mint'; readonly to: string; readonly units: bigint }
-  | {
-      readonly kind: 'burn';
-      readonly units: bigint;
-    };
 
 /**
  * The effect of a transaction of the EVM chain, besides paying its fee; `asset` is the coin or a contract in lower case:
@@ -46,7 +38,6 @@ export interface TokenLog {
 
 export const zeroAddress = `0x${'0'.repeat(40)}`;
 
-const selectors = { transfer: 'a9059cbb', mint: '40c10f19', burn: '42966c68' } as const;
 /** Keccak-256 of Transfer(address,address,uint256). */
 const transferTopic = `0x${toHex(keccak_256(utf8('Transfer(address,address,uint256)')))}`;
 
@@ -76,22 +67,6 @@ export function parseCreation(data: Uint8Array): TokenConstructor | undefined {
   if (name === undefined || symbol === undefined || decimals! > 255n) return undefined;
   const read = { name, symbol, decimals: Number(decimals), cap: cap! };
   return toHex(creationData(read)) === toHex(data) ? read : undefined;
-}
-
-export function callData(call: TokenCall): Uint8Array {
-  const args = call.kind === 'burn' ? [] : [fromHex(call.to.slice(2).padStart(2 * wordBytes, '0'))];
-  return concatBytes(fromHex(selectors[call.kind]), ...args, word(call.units));
-}
-
-/** undefined: another function, or arguments that are not valid ABI. */
-export function parseCall(data: Uint8Array): TokenCall | undefined {
-  const hex = toHex(data);
-  const kind = (['transfer', 'mint', 'burn'] as const).find((each) => hex.startsWith(selectors[each]));
-  if (kind === undefined) return undefined;
-  const args = hex.slice(8);
-  if (kind === 'burn') return args.length === 64 ? { kind, units: BigInt(`0x${args}`) } : undefined;
-  if (args.length !== 128 || !args.startsWith('0'.repeat(24))) return undefined;
-  return { kind, to: `0x${args.slice(24, 64)}`, units: BigInt(`0x${args.slice(64)}`) };
 }
 
 /** The address of a new contract: Keccak-256 of rlp([sender, nonce]), the last 20 bytes. Lower case. */

@@ -5,7 +5,7 @@ export type ProviderKind = (typeof providerKinds)[number];
 /**
  * What an intent is for: it moves an asset, makes a token's contract, makes and destroys units of it, or takes the place of a
  * transaction that waits below its market: with the same effect and a higher fee, or with none. Or it is a message,
- * a text or typed data.
+ * a text or typed data; or it is a call of a token's contract, as its caller encoded it.
  */
 export const intentKinds = [
   'transfer',
@@ -16,6 +16,7 @@ export const intentKinds = [
   'cancel',
   'message',
   'typed_data',
+  'contract_call',
 ] as const;
 export type IntentKind = (typeof intentKinds)[number];
 
@@ -24,6 +25,11 @@ const messageKinds: readonly string[] = ['message', 'typed_data'];
 
 export function isMessage(kind: string): boolean {
   return messageKinds.includes(kind);
+}
+
+/** The kinds that only a rule which names them allows. */
+export function mustBeNamed(kind: string): boolean {
+  return isMessage(kind) || kind === 'contract_call';
 }
 
 export const feeLevels = ['low', 'medium', 'high'] as const;

@@ -11,6 +11,7 @@ import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import type { TokenClaim, TokenTerms } from '../../networks/assets.ts';
 import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
+import type { EvmCall } from '../../networks/token-calls.ts';
 import type { FeeLevel, IntentKind, ProviderKind } from './kinds.ts';
 
 export type { FeeLevel, IntentKind, ProviderKind } from './kinds.ts';
@@ -91,6 +92,8 @@ export interface ApprovedTransfer {
   readonly replaces?: ReplacedTransfer;
   /** What it signs instead of a transaction; only an adapter with the capability `messages` gets one. */
   readonly message?: EvmMessage;
+  /** The call that it makes, as its caller encoded it; only for wallets of our cluster. */
+  readonly call?: EvmCall;
   readonly policyReceipt: string | null;
   /** What its receipt decided, for the adapter that makes the bytes to be signed; undefined: nothing may be ordered for it. */
   readonly decided: DecidedTransaction | undefined;
@@ -115,6 +118,8 @@ export interface DecidedTransaction {
   readonly replaces?: { readonly id: string; readonly root: string };
   /** Of a message: what is signed, `0x` and 64 hex digits. */
   readonly message_hash?: string;
+  /** Of a call of a contract. */
+  readonly call?: EvmCall;
   /** The most that it may cost, decimal; receipts of an earlier version lack it. */
   readonly fee?: { readonly asset: string; readonly limit: string };
 }

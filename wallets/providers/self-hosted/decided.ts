@@ -8,9 +8,9 @@ import { assetOf, isClaimOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
-/** What bytes to be signed do: those of a replacement are a transfer, as those that they replace. */
+/** What bytes to be signed do: those of a replacement are a transfer, as those that they replace, and so may those of a call be. */
 export interface TransactionEffect {
-  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel' | 'message' | 'typed_data'>;
+  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel' | 'message' | 'typed_data' | 'contract_call'>;
   /** Of a token; null: the network's coin. */
   readonly contract: string | null;
   readonly units: bigint;
@@ -18,6 +18,8 @@ export interface TransactionEffect {
   readonly to: string | undefined;
   /** The most that it costs, in the network's coin. */
   readonly feeMax: bigint;
+  /** Of a contract's call: its data, `0x` and lower-case hex. */
+  readonly data?: string;
 }
 
 /** Throws NotDecided. */
@@ -34,7 +36,10 @@ export function assertDecided(
   const holds: Readonly<Record<string, boolean>> = {
     wallet: decided.wallet_id === wallet.id,
     network: decided.network === wallet.network,
-    kind: (decided.replaces === undefined ? decided.kind : 'transfer') === effect.kind,
+    kind: (decided.replaces === undefined && decided.call === undefined ? decided.kind : 'transfer') === effect.kind,
+    call:
+      decided.call === undefined ||
+      (decided.call.data === effect.data && address(decided.call.contract) === address(effect.contract ?? undefined)),
     asset: asset !== undefined && address(asset.contract ?? undefined) === address(effect.contract ?? undefined),
     token: isClaimOf(decided.token, intent.token),
     amount: decided.amount === formatAmount(effect.units, asset?.decimals ?? 0),

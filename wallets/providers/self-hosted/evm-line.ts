@@ -2,6 +2,7 @@
 
 import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
+import { callData, callOf, type EvmCall } from '../../networks/token-calls.ts';
 import {
   type EvmAction,
   type EvmChain,
@@ -95,9 +96,11 @@ interface Wanted {
   readonly units: bigint;
   readonly to: string;
   readonly token?: TokenTerms | undefined;
+  readonly call?: EvmCall | undefined;
 }
 
-function actionOf({ kind, asset, units, to, token }: Wanted): EvmAction {
+function actionOf({ kind, asset, units, to, token, call }: Wanted): EvmAction {
+  if (call !== undefined) return { kind: 'call', contract: call.contract, call: callOf(call) };
   if (kind === 'deploy') {
     if (token === undefined) throw new Error('a deployment names its token');
     const { name, symbol, decimals, supplyCap } = token;
@@ -129,7 +132,9 @@ function effectOf(network: HeldWallet['network'], bytes: Uint8Array): Transactio
       return { kind: 'transfer', contract: null, units: action.units, to: action.to, feeMax };
     case 'call': {
       const { contract, call } = action;
-      return { kind: call.kind, contract, units: call.units, to: call.kind === 'burn' ? undefined : call.to, feeMax };
+      const to = call.kind === 'burn' ? undefined : call.to;
+      const data = `0x${Buffer.from(callData(call)).toString('hex')}`;
+      return { kind: call.kind, contract, units: call.units, to, feeMax, data };
     }
     case 'deploy':
       return { kind: 'deploy', contract: null, units: 0n, to: undefined, feeMax };

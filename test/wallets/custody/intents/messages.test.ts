@@ -2,7 +2,6 @@
 
 import { verifyMessage as ethersRecover, verifyTypedData } from 'ethers';
 import { recoverAddressTyped } from 'micro-eth-signer';
-import type { Static } from 'typebox';
 import { recoverTypedDataAddress, recoverMessageAddress as viemRecover } from 'viem';
 import { describe, expect, it } from 'vitest';
 import {
@@ -11,22 +10,17 @@ import {
   tokenAssetType,
 } from '../../../../wallets/custody/assets/token-assets.ts';
 import { intentType } from '../../../../wallets/custody/intents/record.ts';
-import type { NetworkId } from '../../../../wallets/networks/networks.ts';
-import { makeEvaluators } from '../../../../wallets/policy/policies/evaluators.ts';
-import type { PolicyBody } from '../../../../wallets/policy/policies/schemas.ts';
-import { nextPolicyVersion } from '../../../../wallets/policy/policies/write-policy.ts';
-import { receiptSigner } from '../../../../wallets/policy/receipts/signer.ts';
 import { factsOfRequest } from '../../../../wallets/policy/risk/transaction.ts';
 import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import { done } from '../../../support/memory-store.ts';
 import { contextAt } from '../../companions/support/handlers.ts';
 import { devnet, testnet } from '../../providers/self-hosted/support.ts';
+import { deskWith, policy, type Rules, read, receipts } from './support/decided-desk.ts';
 import { somewhere } from './support/desk.ts';
 import { StuckDesk } from './support/stuck-desk.ts';
 
 const text = 'example.com wants you to sign in.\n\nNonce: 32891756';
-const receipts = receiptSigner(new Uint8Array(32).fill(3));
 const names = {
   id: 'texts',
   effect: 'allow',
@@ -39,22 +33,7 @@ const asks = {
   approvals: { quorum: 1 },
 } as const;
 
-type Rules = Static<typeof PolicyBody>['rules'];
-
-async function deskWith(rules: Rules = [], network?: NetworkId): Promise<StuckDesk> {
-  const desk = await StuckDesk.start(network, { evaluators: makeEvaluators({ signer: receipts }) });
-  await desk.changeWallet({ policy: null });
-  if (rules.length > 0) await policy(desk, 'default', rules);
-  return desk;
-}
-
-async function policy(desk: StuckDesk, name: string, rules: Rules): Promise<void> {
-  const context = contextAt(desk.nowMs, desk.store, { tenant: desk.tenant });
-  await done(desk.store, desk.tenant, (await nextPolicyVersion(context, { name, rules })).change);
-}
-
 const sign = (desk: StuckDesk, body: object, query = {}) => desk.call('createMessageIntent', { body, query });
-const read = (desk: StuckDesk, txId: string) => desk.call('getTransactionIntent', { params: { id: 'wal_1', txId } });
 const approve = (desk: StuckDesk, txId: string, by: string) =>
   desk.call('approveTransactionIntent', { params: { id: 'wal_1', txId } }, by);
 

@@ -226,7 +226,7 @@ describe('what is refused when a rule is written', () => {
     ['"0xAbc" != string(tx.from)', /compare the address itself/],
     ['string(tx.to) in ["0xAbc"]', /compare the address itself/],
     ['string(tx.to).startsWith("0xAB")', /lower case/],
-    ['tx.typed_data["message.to"] == "0xAb"', /hex of typed data is in lower case \(line 1, column 32\)/],
+    ['tx.typed_data["message.to"] == "0xAb"', /hex of typed data and calls is in lower case \(line 1, column 32\)/],
     [
       '["0xab", "0xabC"].exists(one, one == tx.typed_data["message.to"]) || tx.typed_data["a"] in ["0xAb"]',
       /lower case/,

@@ -4,15 +4,11 @@ import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { toHex } from '../../../../core/crypto/bytes.ts';
+import { callData } from '../../../../wallets/networks/token-calls.ts';
 import { EvmChain } from '../../../../wallets/providers/chains/evm.ts';
 import { deployGas, tokenGas } from '../../../../wallets/providers/chains/evm-transaction.ts';
 import { RedisEvmLedger } from '../../../../wallets/providers/chains/redis-evm-ledger.ts';
-import {
-  callData,
-  contractAddress,
-  creationData,
-  parseCreation,
-} from '../../../../wallets/providers/chains/token-contract.ts';
+import { contractAddress, creationData, parseCreation } from '../../../../wallets/providers/chains/token-contract.ts';
 import { useDatabase } from '../../../support/redis-database.ts';
 import { evmKey, evmRaw, sepolia, startMs } from './support.ts';
 
