@@ -32,7 +32,7 @@ import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';
 /** What a server of clients' calls needs. */
 export interface CallServerDeps extends ClientCallDeps {
   /** undefined: without a store there are no idempotency keys. */
-  readonly keyed?: KeyedCalls;
+  readonly keyed?: Pick<KeyedCalls, 'answer'>;
 }
 
 export interface KeyedCallsDeps {

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { faultsHeader, isFaultyPath, refusalOf } from '../faults/api-fault-answers.ts';
 import type { ApiServerVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type ApiProxyOptions, pauseFor, untouched } from './api-proxy-ports.ts';
@@ -27,9 +27,18 @@ export class HttpProxy {
 
   /** Resolves with the port. */
   start(): Promise<number> {
-    const server = createServer((asked, answer) => {
+    const serve = (asked: IncomingMessage, answer: ServerResponse): void => {
       this.#serve(asked, answer).catch(() => asked.socket.destroy());
-    });
+    };
+    // Node's own refusals have neither a request id nor a body: the gateway decides about all that comes.
+    const server = createServer({ requireHostHeader: false }, serve);
+    server.on('checkContinue', serve).on('checkExpectation', serve);
+    server.on('clientError', (error: Error & { rawPacket?: Buffer }, socket) =>
+      this.#passRaw(socket as Socket, error.rawPacket),
+    );
+    server.on('connect', ({ url }, socket) =>
+      this.#passRaw(socket as Socket, Buffer.from(`CONNECT ${url} HTTP/1.1\r\n\r\n`)),
+    );
     // The gateway's own limits apply: it sees the request as it comes.
     server.requestTimeout = 0;
     server.headersTimeout = 0;
@@ -70,6 +79,20 @@ export class HttpProxy {
     given.once('error', () => asked.socket.destroy());
   }
 
+  /** Bytes that are no request to pass on: the gateway answers them as it would without a proxy. */
+  #passRaw(socket: Socket, bytes: Buffer | undefined): void {
+    const upstream = this.#options.upstream();
+    if (upstream === undefined || bytes === undefined || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const forwarded = connect(upstream);
+    forwarded.on('error', () => socket.destroy());
+    socket.on('error', () => forwarded.destroy()).once('close', () => forwarded.destroy());
+    forwarded.pipe(socket);
+    forwarded.write(bytes);
+  }
+
   /** Resolves when the head of the answer is here. */
   #forward(asked: IncomingMessage, answer: ServerResponse, faults: readonly string[]): Promise<IncomingMessage> {
     const upstream = this.#options.upstream();
@@ -91,6 +114,7 @@ export class HttpProxy {
         resolve(given);
       });
       forwarded.once('error', reject);
+      forwarded.once('continue', () => answer.writeContinue());
       // The caller has disconnected. A connection whose answer is complete serves the next request.
       answer.once('close', () => {
         if (!isComplete) forwarded.destroy();

@@ -9,7 +9,7 @@ import type { Serve } from '../../gateway/serve/contract.ts';
 import type { ReadyMadeKeys } from '../../gateway/signing/wallet-terms.ts';
 import type { CustodyWorld } from '../service/custody-world.ts';
 import { faultyGrpc } from './api-faults.ts';
-import { admissionThrough, CallsThrough, type HealthThrough, walletsThrough } from './gateway-proxy.ts';
+import { admissionThrough, CallsThrough, type HealthThrough, keyedThrough, walletsThrough } from './gateway-proxy.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -94,6 +94,7 @@ async function openGrpc(
   const door = buildGrpc({
     admission: admissionThrough(world),
     calls: new CallsThrough(world),
+    keyed: keyedThrough(world),
     wallets: walletsThrough(world),
     cluster: health,
     timers: systemPorts.timers,

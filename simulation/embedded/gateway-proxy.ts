@@ -6,6 +6,7 @@ import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import type { Admission } from '../../gateway/auth/admission.ts';
 import type { Serve, ServeRequest } from '../../gateway/serve/contract.ts';
 import type { ClusterHealth } from '../../gateway/signing/cluster-view.ts';
+import type { CallServerDeps } from '../../gateway/signing/keyed-calls.ts';
 import { Calls, type Done, type SigningCall } from '../../gateway/signing/signing-calls.ts';
 import type { WalletStore } from '../../gateway/signing/wallet-terms.ts';
 import type { CustodyWorld } from '../service/custody-world.ts';
@@ -73,6 +74,15 @@ export class CallsThrough extends Calls {
     done({ failure: isDown() });
     return () => undefined;
   }
+}
+
+export function keyedThrough(world: CustodyWorld): NonNullable<CallServerDeps['keyed']> {
+  return {
+    answer: (...asked) => {
+      const open = world.gatewayAt(name);
+      return open === undefined ? Promise.reject(isDown()) : open.gateway.keyed.answer(...asked);
+    },
+  };
 }
 
 export function walletsThrough(world: CustodyWorld): WalletStore {

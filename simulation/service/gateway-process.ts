@@ -84,6 +84,7 @@ export interface GatewayParts {
 }
 
 export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'cluster'> {
+  readonly keyed: NonNullable<ServeDeps['keyed']>;
   readonly serve: Serve;
   /** A gRPC call, without its socket. */
   rpc(request: RpcRequest, listener: RpcListener): void;
@@ -182,7 +183,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
   const serve = makeServe({ ...{ environment, cluster, timers, version }, ...names, ...served, ...signing, rest: api });
   api.start();
   return {
-    ...{ serve, admission, calls: clientCalls, cluster, store: api.store, routes: api.routes },
+    ...{ serve, admission, calls: clientCalls, cluster, store: api.store, routes: api.routes, keyed: signing.keyed },
     rpc: (request, listener) => serveRpc(signing, request, listener),
     restored: () => {
       authenticator.clearCache();

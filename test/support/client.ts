@@ -110,10 +110,11 @@ export interface GrpcApi extends SigningApi {
 }
 
 /** Over gRPC. `address` is host:port. */
-export function grpcApi(address: string, token: string): GrpcApi {
+export function grpcApi(address: string, token: string, key?: string): GrpcApi {
   const connection = new Client(address, credentials.createInsecure());
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token}`);
+  if (key !== undefined) metadata.set('idempotency-key', key);
   const methods = api((name, init) => {
     const { name: rpc, input, output }: Messages = MpcWalletService.method[name];
     return new Promise((resolve, reject) => {

@@ -1,7 +1,8 @@
 /** The proxies before the doors, between real callers and a real server behind them: what passes as it came, and what breaks. */
-import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { connect, createServer as createHttp2, type Http2Server } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectRaw } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ApiServerRequest, ApiServerVerdict } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { GrpcProxy } from '../../../scenarios/injection/grpc-proxy.ts';
@@ -28,12 +29,22 @@ interface Seen {
   readonly body: string;
 }
 
-async function httpDoor(verdict: Partial<ApiServerVerdict> = {}) {
+/** A gateway that answers everything with a 418 of its own, bodies unread. */
+function decidingItself(server: Server): void {
+  const own = { 'x-own': 'gateway' };
+  const answer = (_: IncomingMessage, response: ServerResponse) => response.writeHead(418, own).end();
+  const raw = (socket: Duplex) => socket.end('HTTP/1.1 418 Own\r\nx-own: gateway\r\n\r\n');
+  server.removeAllListeners('request');
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, answer);
+  server.on('clientError', (_, socket) => raw(socket)).on('connect', (_, socket) => raw(socket));
+}
+
+async function httpDoor(verdict: Partial<ApiServerVerdict> = {}, change: (server: Server) => void = () => undefined) {
   const effects: Seen[] = [];
   const asked: ApiServerRequest[] = [];
   /** Answers whose caller has disconnected, as the server behind the door sees it. */
   const broken: string[] = [];
-  const server = createServer(async (message, answer) => {
+  const server = createServer({ requireHostHeader: false }, async (message, answer) => {
     answer.once('close', () => {
       if (!answer.writableFinished) broken.push(message.url ?? '');
     });
@@ -52,6 +63,7 @@ async function httpDoor(verdict: Partial<ApiServerVerdict> = {}) {
       .writeHead(201, { 'content-type': 'application/json', 'content-length': length, 'x-request-id': 'req_1' })
       .end(text);
   });
+  change(server);
   const address = { host: '127.0.0.1', port: await portOf(server) };
   closing.push(
     () => server.closeAllConnections(),
@@ -81,6 +93,28 @@ describe('the HTTP door', () => {
     expect(effects).toMatchObject([{ method: 'POST', url: '/v1/wallets?x=1', body: post.body }]);
     expect(effects[0]!.headers).toContain('Käse');
     expect(asked).toEqual([{ door: 'http', method: 'POST', path: '/v1/wallets' }]);
+  });
+
+  test.each([
+    ['a missing host', 'GET /v1/me HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['an unknown expectation', 'GET /v1/me HTTP/1.1\r\nHost: a\r\nExpect: more\r\nConnection: close\r\n\r\n'],
+    ['bytes that are not HTTP', 'no HTTP\r\n\r\n'],
+    ['CONNECT', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    [
+      'a body that it has not asked for',
+      'POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n',
+    ],
+  ])('leaves %s to the gateway', async (_, bytes) => {
+    const { url } = await httpDoor({}, decidingItself);
+    const socket = connectRaw(Number(new URL(url).port), '127.0.0.1');
+    closing.push(() => socket.destroy());
+    let heard = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      heard += text;
+    });
+    socket.write(bytes);
+    await until(() => heard.includes('x-own: gateway'), 'the answer of the gateway');
+    expect(heard).toMatch(/^HTTP\/1\.1 418 /);
   });
 
   test('serves many requests of one connection over connections that last', async () => {

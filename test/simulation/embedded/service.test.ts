@@ -107,6 +107,14 @@ describe('an embedded service', () => {
     await until(async () => (await call('GET', '/v1/health')).status === 200, 'the gateway is back');
   });
 
+  it('repeats the answer of an idempotency key over gRPC', async () => {
+    const client = grpcApi(running.service.grpcAddress, running.token, 'grpc-once');
+    const asked = { transactionIntentId: 'grpc-once', walletId: 'sandbox-bip340', messageHash: digest };
+    const first = await client.initiateSigning(asked);
+    expect(await client.initiateSigning(asked)).toEqual(first);
+    client.close();
+  });
+
   it('serves gRPC, refuses while its gateway is down, and serves again', async () => {
     const { call, service, token } = running;
     const client = grpcApi(service.grpcAddress, token);
