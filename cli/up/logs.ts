@@ -85,7 +85,7 @@ function words({ process, text, timeMs }: Line): string {
 }
 
 /** Gives each line of a log once, also when the file is rotated in between. */
-class FollowedLog {
+export class FollowedLog {
   readonly #process: string;
   readonly #path: string;
   #file: number | undefined;

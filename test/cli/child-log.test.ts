@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ChildLog, earlierLog } from '../../cli/up/child-log.ts';
+import { FollowedLog } from '../../cli/up/logs.ts';
 import { Orders } from '../../cli/up/process-commands.ts';
 import { missingOf, signsOf } from '../../cli/up/start-progress.ts';
 import type { SupervisedChild } from '../../cli/up/supervisor.ts';
@@ -92,6 +93,25 @@ describe('a child’s log', () => {
       log.close();
       if (isMoved) expect([earlierLog(path), statSync(earlierLog(path)).size]).toEqual([`${path}.1`, size]);
     }
+  });
+
+  test('is followed over the move: each line once, those just before it and all after it too', async () => {
+    const { path, log, stream } = open(32 * 1024 * 1024);
+    log.follow(stream, 'keep');
+    const followed = new FollowedLog('node-1', path);
+    followed.readFromEnd(0);
+    const seen: string[][] = [];
+    for (const lines of [['before', 'last'], ['first'], ['second', 'third']]) {
+      for (const line of lines) stream.write(`${line}\n`);
+      await settled();
+      if (lines.length > 1) seen.push(followed.read().map(({ text }) => text));
+    }
+    log.close();
+    expect(seen).toEqual([
+      ['before', 'last'],
+      ['first', 'second', 'third'],
+    ]);
+    expect(statSync(path).size).toBe('last\nfirst\nsecond\nthird\n'.length);
   });
 });
 

@@ -26,8 +26,13 @@ test('a lock that a live process holds is refused, with its process id', () => {
   const lock = takeLock(path, 'here');
   expect(() => takeLock(path, 'here')).toThrow(`here is in use by another signmesh up (process ${process.pid})`);
   lock.release();
-  takeLock(path, 'here').release();
+  const own = takeLock(path, 'here');
+  own.release();
   expect(existsSync(path)).toBe(false);
+  // Its next owner keeps it.
+  writeFileSync(path, JSON.stringify(identify(process.ppid)));
+  own.release();
+  expect(existsSync(path)).toBe(true);
 });
 
 test.each(['{"pid":1,"began":"never"}', '', 'not a lock'])(

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFile, cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -181,6 +181,21 @@ describe('what a node signed for which intent', () => {
       expect(text(await again.load(bucket(1)))).toBe('whole');
       await again.close();
     }
+  });
+
+  it('is read from journals in the order of their numbers, of any length', async () => {
+    const store = await openStore();
+    await store.write(intents(0, 1, 'first'));
+    const [name] = await journals();
+    const first = await readFile(join(storeDir, name!));
+    await store.write(intents(0, 1, 'second'));
+    const second = (await readFile(join(storeDir, name!))).subarray(first.length);
+    const again = await afterKill(async (folder) => {
+      await rm(join(folder, name!));
+      await writeFile(join(folder, 'intents-9.journal'), first);
+      await writeFile(join(folder, 'intents-10.journal'), second);
+    });
+    expect(text(await again.load(bucket(0)))).toBe('second');
   });
 
   it('moves into LevelDB, many at once, and its journals go', async () => {

@@ -194,6 +194,14 @@ describe('the stream', () => {
     expect(states[0]).toEqual({ state: 'broken', why: 'the supervisor is not connected' });
   });
 
+  test('ends when it is told to, also between two connections', async () => {
+    const { timers, asked, states } = follow([told(hello('1'))]);
+    await until(() => states.at(-1)?.state === 'broken', 'the end of the first connection');
+    stops.pop()!();
+    await timers.advance(60_000);
+    expect(asked.length).toBe(1);
+  });
+
   test('ends with a token that is refused, and says whether another one helps', async () => {
     const { states } = follow([{ status: 401, message: 'the token is unknown' }]);
     await until(() => states.length === 1, 'the states of the connection');

@@ -182,13 +182,25 @@ async function listening(server: Server): Promise<string> {
   return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+// Redis's own words (networking.c); from this machine alone it cannot be brought to say them.
+const protectedWords =
+  '-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default ' +
+  'user. In this mode connections are only accepted from the loopback interface.\r\n';
+const inProtectedMode = () => createServer((socket) => socket.on('error', () => undefined).end(protectedWords));
+
 test('protected mode, which it says to a connection from another machine and hangs up', async () => {
-  // Its own words (networking.c); from this machine alone it cannot be brought to say them.
-  const words =
-    '-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default ' +
-    'user. In this mode connections are only accepted from the loopback interface.\r\n';
-  const url = await listening(createServer((socket) => socket.on('error', () => undefined).end(words)));
-  await saysAndHeals(watched(url), 'DENIED', /protected mode.*requirepass/);
+  await saysAndHeals(watched(await listening(inProtectedMode())), 'DENIED', /protected mode.*requirepass/);
+});
+
+test('a reason lasts no longer than it is true: first nothing listens, then a Redis in protected mode', async () => {
+  const free = createServer();
+  const url = await listening(free);
+  await new Promise((resolve) => free.close(resolve));
+  const seen = watched(url);
+  await expect.poll(() => seen.watch.trouble).toMatch(/nothing listens/);
+  const server = inProtectedMode().listen(Number(new URL(url).port), '127.0.0.1');
+  cleanUps.push(() => server.close());
+  await saysAndHeals(seen, 'DENIED', /protected mode/);
 });
 
 test('one that hangs up without a word', async () => {

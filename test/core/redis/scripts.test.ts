@@ -14,9 +14,9 @@ describeScript(
     // Channels are the server's, not the database's: no other test has this tenant.
     const prefix = 'sm:{t:append}:';
     const event = (id: string, atMs: number) => ({ ...anEvent, id, atMs });
-    const appendAll = (events: readonly object[], shown = '', balances = '') =>
-      script.call({ prefix }, { shown, balances, events });
-    const append = (id: string, atMs: number) => appendAll([event(id, atMs)]);
+    const appendAll = (events: readonly object[], shown = '', balances = '', to = prefix) =>
+      script.call({ prefix: to }, { shown, balances, events });
+    const append = (id: string, atMs: number, to?: string) => appendAll([event(id, atMs)], '', '', to);
     const log = () => script.redis.xrange(`${prefix}evt`, '-', '+');
 
     test('events are numbered without gaps and never stamped earlier than the one before', async () => {
@@ -98,10 +98,18 @@ describeScript(
 
     test('events older than 30 days leave the log; those of the last 30 days stay', async () => {
       const month = 30 * 24 * 3_600_000;
-      for (let k = 1; k <= 60; k++) await append(`old${k}`, at - month - 1);
-      for (let k = 61; k <= 63; k++) await append(`edge${k}`, at - month);
-      expect(await append('new', at)).toBe(64);
+      for (let k = 1; k <= 60; k++)
+        await appendAll([event(`old${k}`, at - month - 1)], k % 2 ? 'x' : '', '["ETH","1"]');
+      const appendLast = async (to?: string) => {
+        for (let k = 61; k <= 63; k++) await append(`edge${k}`, at - month, to);
+        return append('new', at, to);
+      };
+      expect(await appendLast()).toBe(64);
       expect((await log()).map(([id]) => id)).toEqual(['61-0', '62-0', '63-0', '64-0']);
+      // What left the log counts no more: the bytes of a log are those of its events.
+      const other = 'sm:{t:append}:other:';
+      await appendLast(other);
+      expect(await script.redis.hget(`${prefix}seq`, 'b')).toBe(await script.redis.hget(`${other}seq`, 'b'));
     });
   },
   {

@@ -132,6 +132,10 @@ describe('masking', () => {
     expect(secrets).toBeGreaterThan(50);
   });
 
+  it.each<MaskSchema>([{ 'x-secret': true }, { writeOnly: true }])('hides what one mark alone hides: %j', (mark) => {
+    expect(masked({ a: canary }, { properties: { a: mark } }, {}).fields).toEqual(['a']);
+  });
+
   it('every field whose name says that it is secret is marked', () => {
     /** Of an asset; who holds a token. */
     const harmless = new Set(['Intent.token', 'Me.token']);

@@ -8,6 +8,7 @@ import { systemPorts } from '../../../../core/actors/live/ports.ts';
 import { openCredentials } from '../../../../wallets/custody/connections/credentials.ts';
 import { connectionType } from '../../../../wallets/custody/connections/record.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../wallets/delivery/webhooks/record.ts';
+import { storedUrl, urlOf } from '../../../../wallets/delivery/webhooks/urls.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { answerSeal } from '../../../../wallets/store/secrets/answer-seal.ts';
@@ -44,7 +45,7 @@ async function putWebhook(tenant: string): Promise<string> {
   const webhook: WebhookRecord = {
     id,
     version: 1,
-    url: 'https://example.com',
+    ...storedUrl({ seal: answerSeal(world.ring) }, tenant, id, 'https://example.com/?token=x'),
     events: ['*'],
     description: null,
     status: 'enabled',
@@ -86,6 +87,7 @@ describe('re-wrapping', () => {
       answerSeal(left).open(sealed, aboutSecret('tn_hooks', webhookId)),
     );
     expect(texts).toEqual(['whsec_new', 'whsec_old']);
+    expect(urlOf({ seal: answerSeal(left) }, 'tn_hooks', webhook!)).toBe('https://example.com/?token=x');
     expect(webhook!.secrets.map(({ endsAtMs }) => endsAtMs)).toEqual([null, 1]);
   });
 

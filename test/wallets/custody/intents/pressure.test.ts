@@ -31,6 +31,14 @@ describe('the pace of a queue', () => {
     expect(pace.waitMs(100)).toBeLessThan(1_100);
   });
 
+  it('remembers of a silence its whole length, however often it is asked', async () => {
+    const timers = new VirtualTimers();
+    const pace = new StartRate(timers);
+    for (let count = 0; count < 10; count += 1) pace.started();
+    await timers.advance(5_000);
+    expect([pace.waitMs(10), pace.waitMs(10)]).toEqual([5_000, 5_000]);
+  });
+
   it('knows no end of a wait when nothing starts any more', async () => {
     const timers = new VirtualTimers();
     const pace = new StartRate(timers);

@@ -97,7 +97,10 @@ describeScript('wallets/delivery/deliveries/move.lua', (script) => {
     expect(await script.redis.zscore(retry, 'd')).toBe(String(at + 50));
     expect(await script.redis.zrange(`${log}:retrying`, '0', '-1')).toEqual(['d']);
     expect(await script.refused(keys, move())).toEqual(['conflict']);
-    const delivered = { version: 2, statusBefore: 'retrying', statusAfter: 'delivered', place: '', placeMs: '' };
+    // The receiver has failed since its first failure.
+    const again = move({ version: 2, statusBefore: 'retrying', nowMs: at + 9 });
+    expect(await script.call(keys, again)).toEqual(['ok', String(at), 0]);
+    const delivered = { version: 3, statusBefore: 'retrying', statusAfter: 'delivered', place: '', placeMs: '' };
     expect(await script.call(keys, move({ ...delivered, endpoint: 'answered' }))).toEqual(['ok', '', 0]);
     expect(await script.redis.exists(out, retry, state)).toBe(0);
   });

@@ -10,7 +10,7 @@ import { deliveryRoutes } from '../../../../wallets/delivery/deliveries/routes.t
 import { WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
 import { eventRoutes } from '../../../../wallets/delivery/events/routes.ts';
 import { webhookRoutes } from '../../../../wallets/delivery/webhooks/routes.ts';
-import { secretOverlapMs } from '../../../../wallets/delivery/webhooks/secrets.ts';
+import { rotated, secretOverlapMs } from '../../../../wallets/delivery/webhooks/secrets.ts';
 import { type RestApp, restApp } from '../../../support/rest-app.ts';
 import { until } from '../../../support/until.ts';
 import { type Receiver, startReceiver } from '../deliveries/support/receiver.ts';
@@ -114,6 +114,13 @@ describe('forty at once', () => {
 });
 
 describe('rotation', () => {
+  test('another one prolongs no secret that ends already', () => {
+    const of = (sealed: string, endsAtMs: number | null) => ({ sealed, endsAtMs });
+    const before = [of('newest', null), of('ending', 50), of('over', 10)];
+    const after = [of('next', null), of('newest', 10 + secretOverlapMs), of('ending', 50)];
+    expect(rotated(before, of('next', null), 10, true)).toEqual(after);
+  });
+
   test('shows the new secret once; for a day deliveries verify with both', async () => {
     const hook = await register();
     const answer = await call('POST', `${hook.path}/rotate-secret`);
