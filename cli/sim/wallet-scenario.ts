@@ -7,7 +7,7 @@ import { recordedScenario } from '../../simulation/embedded/recorded-scenario.ts
 import { failsAlike } from '../../simulation/search/campaign.ts';
 import { shrink } from '../../simulation/search/shrink.ts';
 import { sizeOf, smallerScenarios } from '../../simulation/search/smaller-scenarios.ts';
-import { RecordedRun } from '../../simulation/search/wallets/recorded-run.ts';
+import { RunRecording } from '../../simulation/search/wallets/recorded-run.ts';
 import { runWorldPlan } from '../../simulation/search/wallets/run.ts';
 import { searchChecks } from '../../simulation/search/wallets/scenario-checks.ts';
 import type { SeededPlan } from '../../simulation/search/wallets/workload.ts';
@@ -27,7 +27,7 @@ export async function walletScenario(
   { crypto, runsMax }: { readonly crypto: 'model' | 'real'; readonly runsMax: number },
 ): Promise<WalletScenario | undefined> {
   const name = `wallets-${plan.profile}-${seed}`;
-  const run = new RecordedRun();
+  const run = new RunRecording();
   await runWorldPlan(seed, plan, { crypto, record: false, into: run });
   const fails = async (scenario: CheckedScenario) => {
     const { verdict: other } = await runInCustodyWorld(scenario, { crypto, record: false, checks: searchChecks });

@@ -79,7 +79,7 @@ export function serveRpc(deps: RpcDeps, request: RpcRequest, listener: RpcListen
       entry.body = request.message;
       entry.answer = { headers: initial };
     }
-    const isKeyed = result.admitted && deps.keyed !== undefined && request.metadata(keyName) !== undefined;
+    const isKeyed = result.admitted && request.metadata(keyName) !== undefined;
     if (!isKeyed) listener.initial(initial);
     if (!result.admitted) {
       fail(result.error);
@@ -121,7 +121,7 @@ async function submitKeyed(
   const key = readIdempotencyKey(request.metadata(keyName), undefined, undefined)!;
   const message = messageOf(request);
   const about = aboutOf(deps, request, message, requestId, principal.tenant);
-  return await deps.keyed!.answer(deps, { method: request.method, principal, key, message, about });
+  return await deps.keyed.answer(deps, { method: request.method, principal, key, message, about });
 }
 
 /** Throws ServiceError. */

@@ -42,9 +42,26 @@ export function endpointFinder(endpoints: readonly Endpoint[]): (method: string,
     if (found === null) throw noSuchPath(method, target);
     // The router's own refusals have no endpoint, and throw when they are run.
     if (found.store === null) found.handler(undefined as never, undefined as never, {}, null, {});
+    checkEscapes(target);
     const { methods, refusing } = found.store as Place;
     return { endpoint: methods.get(method) ?? refusing, params: found.params, query: found.searchParams };
   };
+}
+
+/** The router leaves an escape that is no UTF-8 as it stands, so that a caller would search for another text. */
+function checkEscapes(target: string): void {
+  const query = target.slice(target.indexOf('?') + 1);
+  if (query === target || !query.includes('%')) return;
+  for (const pair of query.split('&')) {
+    try {
+      decodeURIComponent(pair);
+    } catch {
+      const field = pair.split('=', 1)[0]!.slice(0, 100);
+      throw new ServiceError('invalidRequest', 'the query is not valid', {
+        details: [{ field, issue: 'invalid_utf8', message: 'takes percent-encoded UTF-8' }],
+      });
+    }
+  }
 }
 
 /** It quotes the path without its query, cut short: it is the caller's text. Both named pages need no token. */

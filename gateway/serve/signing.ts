@@ -47,7 +47,7 @@ async function serveMethod(method: SigningMethod, call: ServedCall, deps: Signin
   if (issues !== undefined) throw undecodable(method.request, issues);
   entry.trace = callTrace(message, headerOf(request, 'traceparent'), entry.requestId);
   const about = { tenant, ...entry.trace };
-  if (key !== undefined && deps.keyed !== undefined) {
+  if (key !== undefined) {
     const { response, replayed } = await deps.keyed.answer(deps, { method, principal, key, message, about });
     if (replayed) call.headers['idempotent-replayed'] = 'true';
     return replyOf(method, call, response);

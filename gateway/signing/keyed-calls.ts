@@ -31,8 +31,8 @@ import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';
 
 /** What a server of clients' calls needs. */
 export interface CallServerDeps extends ClientCallDeps {
-  /** undefined: without a store there are no idempotency keys. */
-  readonly keyed?: Pick<KeyedCalls, 'answer'>;
+  /** Calls with an idempotency key. */
+  readonly keyed: Pick<KeyedCalls, 'answer'>;
 }
 
 export interface KeyedCallsDeps {

@@ -67,6 +67,20 @@ describe('an endpoint', () => {
     expect([error.kind, error.message]).toEqual([kind, message]);
   });
 
+  test.each([
+    ['external_id=%ff', 'external_id'],
+    ['limit=2&a=%ED%A0%80', 'a'],
+    ['a=%E2%82', 'a'],
+    ['a=%', 'a'],
+    ['a=%zz&b=1', 'a'],
+    ['%ff=1', '%ff'],
+  ])('a query whose escapes are no UTF-8 is refused by its field: %s', async (query, field) => {
+    const error = await failureOf(async () => find('GET', `/v1/wallets?${query}`));
+    expect([error.kind, error.details]).toEqual([
+      ...['invalidRequest', [{ field, issue: 'invalid_utf8', message: 'takes percent-encoded UTF-8' }]],
+    ]);
+  });
+
   test('a refusal quotes no query, and 200 characters of a path at most', () => {
     expect(noSuchPath('GET', '/a?token=b').message).toBe(`no such path: GET /a${listed}`);
     expect(noSuchPath('GET', `/${'x'.repeat(300)}`).message).toBe(`no such path: GET /${'x'.repeat(199)}${listed}`);

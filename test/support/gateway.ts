@@ -216,7 +216,10 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...bounds,
     ...room,
     ...(wallets !== undefined && { wallets }),
-    ...(rest !== undefined && { keyed: new KeyedCalls(rest.deps) }),
+    keyed:
+      rest === undefined
+        ? { answer: () => Promise.reject(new Error('this gateway has no store')) }
+        : new KeyedCalls(rest.deps),
   };
   const served = {
     ...doors,

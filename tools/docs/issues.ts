@@ -10,7 +10,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   invalid_base64: 'The text is not base64: see [JSON](http-and-grpc.md#json). A line end is refused too.',
   invalid_checksum: 'The address has a typing error.',
   wrong_network: 'The address belongs to another network.',
-  invalid_utf8: 'Half of a surrogate pair.',
+  invalid_utf8: 'Half of a surrogate pair; in a query, an escape that is no UTF-8.',
   too_short: 'Fewer characters than needed.',
   too_long: 'More characters than allowed.',
   too_small: 'Below the smallest number, or the oldest stored event.',

@@ -78,5 +78,5 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 
 function number(text: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a number.');
+  throw new InvalidArgumentError('It must be a decimal number, such as 100 or 0.5.');
 }

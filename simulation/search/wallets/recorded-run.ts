@@ -29,7 +29,7 @@ interface RunOrder<M extends string, T> {
 /** By method and pattern of path. */
 const sayable = new Set(Object.values(operations).map(({ method, path }) => `${method} ${path}`));
 
-export class RecordedRun {
+export class RunRecording {
   readonly recorded: (
     | RunRequest
     | RunOrder<'faults.create', { readonly fault: Fault; readonly expiresInMs: number }>

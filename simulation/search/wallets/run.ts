@@ -28,7 +28,7 @@ import { MoneyClient } from './money-client.ts';
 import type { Operator } from './operator.ts';
 import { chainBlockMs, drawFaults, planOf, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
-import type { RecordedRun } from './recorded-run.ts';
+import type { RunRecording } from './recorded-run.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
 import type { Family, FamilyStep } from './steps.ts';
@@ -41,7 +41,7 @@ export interface WorldRunOptions extends SearchRunOptions {
   /** Whether the store packs larger objects; by default with real cryptography, and for one seed in eight. */
   readonly packs?: boolean;
   /** Gets what the run does. */
-  readonly into?: RecordedRun;
+  readonly into?: RunRecording;
 }
 
 /** All requested work has ended within this much virtual time. */

@@ -139,7 +139,7 @@ describe.each(Object.keys(worlds))('egress of %s', (name) => {
     async (status) => {
       const { send, receiver, seen } = open();
       const outcome = await send(request(await receiver({ status })));
-      expect(outcome).toEqual({ kind: 'answered', status, retryAfter: undefined, tookMs: expect.any(Number) });
+      expect(outcome).toMatchObject({ kind: 'answered', status, retryAfter: undefined, tookMs: expect.any(Number) });
       expect(outcome.tookMs).toBeGreaterThanOrEqual(0);
       expect(seen).toEqual([{ body, id: 'evt_1' }]);
     },

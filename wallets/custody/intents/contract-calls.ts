@@ -16,7 +16,7 @@ import { evaluateMovement, notSupported, type TransferEvaluation, usableDestinat
 import type { FoundWallet } from './lookup.ts';
 import type { IntentOrigin } from './record.ts';
 
-export interface CallRequest {
+export interface ContractCallRequest {
   readonly contract: string;
   readonly data: string;
   readonly policy?: string | undefined;
@@ -41,7 +41,7 @@ export async function evaluateCall(
   deps: IntentDependencies,
   context: RequestContext,
   found: FoundWallet,
-  { contract, data, policy, metadata, fees }: CallRequest,
+  { contract, data, policy, metadata, fees }: ContractCallRequest,
 ): Promise<TransferEvaluation> {
   const { network, provider } = found.wallet;
   const { family, name } = networkOf(network);

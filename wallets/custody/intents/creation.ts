@@ -9,7 +9,7 @@ import { merge } from '../../store/changes.ts';
 import type { Change, CommitRefusal, Guard } from '../../store/contract.ts';
 import type { ConnectionRecord } from '../connections/public.ts';
 import type { WalletRecord } from '../wallets/public.ts';
-import { type CallRequest, evaluateCall } from './contract-calls.ts';
+import { type ContractCallRequest, evaluateCall } from './contract-calls.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from './evaluation.ts';
@@ -20,7 +20,7 @@ import { evaluateMessage, type MessageRequest } from './messages.ts';
 import { externalIdIndex, type IntentRecord, intentType } from './record.ts';
 import { feeTermsView, intentView, unitsText } from './view.ts';
 
-type IntentRequest = TransferRequest | MessageRequest | CallRequest;
+type IntentRequest = TransferRequest | MessageRequest | ContractCallRequest;
 
 export async function createIntent(
   deps: IntentDependencies,

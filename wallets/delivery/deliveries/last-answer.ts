@@ -4,7 +4,7 @@
  */
 import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
 import { EnvelopeBroken } from '../../store/secrets/envelope.ts';
-import type { ReceiverAnswer, SendOutcome } from '../egress/public.ts';
+import type { KeptAnswer, SendOutcome } from '../egress/public.ts';
 import type { DeliveryRecord } from './record.ts';
 
 export function sealAnswer(
@@ -22,10 +22,10 @@ export function openAnswer(
   seal: Pick<AnswerSeal, 'open'>,
   tenant: string,
   { id, lastAnswer = null }: Pick<DeliveryRecord, 'id' | 'lastAnswer'>,
-): ReceiverAnswer | null {
+): KeptAnswer | null {
   if (lastAnswer === null) return null;
   try {
-    return JSON.parse(seal.open(lastAnswer, about(tenant, id))) as ReceiverAnswer;
+    return JSON.parse(seal.open(lastAnswer, about(tenant, id))) as KeptAnswer;
   } catch (error) {
     if (error instanceof EnvelopeBroken) return null;
     throw error;

@@ -8,7 +8,7 @@ export interface SendRequest {
 }
 
 /** What a receiver answered, for its author to read. */
-export interface ReceiverAnswer {
+export interface KeptAnswer {
   /** By lower-case names; of a name that occurs several times all values, joined by ", ". At most 4 KB together. */
   readonly headers: Readonly<Record<string, string>>;
   /** The first 2 KB, read as UTF-8. */
@@ -24,7 +24,7 @@ export type SendOutcome =
       readonly retryAfter: string | undefined;
       readonly tookMs: number;
       /** undefined: not kept, as in production. */
-      readonly answer?: ReceiverAnswer | undefined;
+      readonly answer?: KeptAnswer | undefined;
     }
   /** `code`: lower_snake, e.g. "timeout", "connection_refused", "address_not_allowed". */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly tookMs: number };

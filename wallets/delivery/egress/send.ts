@@ -9,7 +9,7 @@ import { Client } from 'undici';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { evaluateAddress } from './addresses.ts';
 import { type Connections, pinned } from './connections.ts';
-import type { ReceiverAnswer, SendOutcome, SendRequest } from './contract.ts';
+import type { KeptAnswer, SendOutcome, SendRequest } from './contract.ts';
 import { checkTarget, hostOf } from './target.ts';
 
 /** All addresses of a name. Tests bring their own. */
@@ -97,7 +97,7 @@ async function readHead(body: AsyncIterable<Buffer>): Promise<BodyHead> {
 function receiverAnswer(
   received: Readonly<Record<string, string | string[] | undefined>>,
   { head, isWhole }: BodyHead,
-): ReceiverAnswer {
+): KeptAnswer {
   const headers: [name: string, value: string][] = [];
   let chars = 0;
   for (const [name, value = ''] of Object.entries(received)) {

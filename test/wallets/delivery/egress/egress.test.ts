@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { evaluateAddress } from '../../../../wallets/delivery/egress/addresses.ts';
 import type { Connections } from '../../../../wallets/delivery/egress/connections.ts';
-import type { ReceiverAnswer } from '../../../../wallets/delivery/egress/public.ts';
+import type { KeptAnswer } from '../../../../wallets/delivery/egress/public.ts';
 import { sendTo } from '../../../../wallets/delivery/egress/send.ts';
 import { checkTarget } from '../../../../wallets/delivery/egress/target.ts';
 
@@ -231,7 +231,7 @@ describe('sending', () => {
   test('of an answer’s headers a sandbox gets 4 KB; production keeps nothing of an answer', async () => {
     const { port } = await receiver(200, { 'x-a': 'a'.repeat(3_000), 'x-b': 'b'.repeat(3_000) });
     const outcome = await sendTo(request(`http://127.0.0.1:${port}/`), { environment: 'sandbox' });
-    const { answer } = outcome as { readonly answer: ReceiverAnswer };
+    const { answer } = outcome as { readonly answer: KeptAnswer };
     expect([answer.headers['x-a']?.length, answer.headers['x-b'], answer.truncated]).toEqual([3_000, undefined, true]);
     const body = (async function* () {
       yield Buffer.from('of a customer');
