@@ -76,7 +76,7 @@ export class CallsThrough extends Calls {
   }
 }
 
-export function keyedThrough(world: CustodyWorld): NonNullable<CallServerDeps['keyed']> {
+export function keyedThrough(world: CustodyWorld): CallServerDeps['keyed'] {
   return {
     answer: (...asked) => {
       const open = world.gatewayAt(name);

@@ -83,8 +83,7 @@ export interface GatewayParts {
   readonly readyMade: { readonly tenant: string; readonly sessions: readonly string[] } | undefined;
 }
 
-export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'cluster'> {
-  readonly keyed: NonNullable<ServeDeps['keyed']>;
+export interface SimGateway extends Pick<ServeDeps, 'admission' | 'calls' | 'cluster' | 'keyed'> {
   readonly serve: Serve;
   /** A gRPC call, without its socket. */
   rpc(request: RpcRequest, listener: RpcListener): void;

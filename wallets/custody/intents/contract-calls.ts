@@ -50,9 +50,8 @@ export async function evaluateCall(
   if (hosting !== 'self_hosted') {
     throw notSupported('wallet.provider', `${displayName} calls no contracts: only wallets of our cluster do`);
   }
-  if (addressProblem(network, contract) !== undefined) {
-    throw refused('contract', addressProblem(network, contract)!, `takes an address of ${network}`);
-  }
+  const problem = addressProblem(network, contract);
+  if (problem !== undefined) throw refused('contract', problem, `takes an address of ${network}`);
   const asset = await findAssetAt(context, network, contract);
   if (asset === undefined) {
     throw refused('contract', 'unknown_contract', 'no asset of the registry, and no token of yours, has this contract');
