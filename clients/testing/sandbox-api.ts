@@ -98,7 +98,8 @@ export interface SandboxEventView {
 }
 
 export interface OnceOptions {
-  readonly token: string;
+  /** By default the sandbox's own. */
+  readonly token?: string;
   readonly body?: object;
   /** The Idempotency-Key. */
   readonly key?: string;
@@ -285,7 +286,7 @@ export class SandboxApi {
   ): Promise<Questions['request']['gets']> {
     try {
       const { status, text, retryAfterS } = await this.#fetch(method, path, body, {
-        token,
+        ...(token !== undefined && { token }),
         ...(key !== undefined && { key }),
         ...(door !== undefined && { door }),
       });

@@ -137,6 +137,6 @@ describe('a port that another program takes', () => {
         ),
       ),
     );
-    for (const { up } of clusters) expect(up.exitCode).toBeUndefined();
+    for (const { up } of clusters) expect(up.exitCode, up.output).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
 /**
- * scenarios/runner/generated-operations.ts: the calls of the wallet API for scenario files, from the routes: the schemas of
+ * scenarios/runner/generated-operations.ts: the calls of the wallet API and of the simulated chains for scenario files, from the routes: the schemas of
  * queries and bodies, and the names of the fields of answers. Plain data: reading a scenario loads no route.
  */
 
-import { restRoutes } from './rest-routes.ts';
+import { restRoutes, sandboxRoutes } from './rest-routes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,9 @@ const words: ReadonlySet<string> = new Set([
 ]);
 
 export function scenarioOperationsModule(): string {
-  const rows = restRoutes()
+  // The rest of the sandbox is the file's own: its steps inject faults, wait and sign.
+  const chains = sandboxRoutes().filter(({ path }) => path.startsWith('/v1/sandbox/chains/'));
+  const rows = [...restRoutes(), ...chains]
     .flatMap((route) => (route.clientName === undefined ? [] : [{ name: route.clientName, route }]))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, route }) => {

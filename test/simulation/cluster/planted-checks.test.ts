@@ -2,13 +2,11 @@
  * Scenarios find a check that is gone: each check is taken out of a copy of the compiled program, and the scenario of
  * the lie that it is there for must fail. Random search has flaws of its own (planted.test.ts).
  */
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isThorough } from '../../support/thorough.ts';
 import { plantedFlaws } from './support/planted.ts';
-import { buildProgram, copiesFolder, type Edit, plantedCopy, root, runScript } from './support/program-copy.ts';
+import { buildProgram, copiesFolder, type Edit, verdictsOf } from './support/program-copy.ts';
 
 interface MissingCheck {
   readonly name: string;
@@ -105,49 +103,19 @@ const missingCoordinatorChecks: readonly MissingCheck[] = [
 ];
 
 const folder = copiesFolder('planted-checks');
+const runner = { file: 'scenarios/runner/simulated-world.js', name: 'runSimulated' };
 beforeAll(() => buildProgram(folder));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Every third one; all of them in a thorough run. */
 const everyCheck = [...missingChecks, ...missingCoordinatorChecks].filter((_, index) => isThorough || index % 3 === 0);
 
-interface Program {
-  readonly edits: readonly Edit[];
-  readonly scenarios: readonly string[];
-}
-
-/** The verdicts of scenarios under copies of the program, one after the other in a process of their own. */
-async function verdictsOf(programs: readonly Program[]): Promise<readonly (readonly { readonly kind: string }[])[]> {
-  const tasks = programs.map(({ edits, scenarios }, index) => {
-    const copy = plantedCopy(folder, String(index), edits);
-    const module = (path: string) => pathToFileURL(join(copy, path)).href;
-    const sources = scenarios.map((scenario) => {
-      const file = `${scenario}.yaml`;
-      return { file, text: readFileSync(join(root, 'scenarios', file), 'utf8') };
-    });
-    return { load: module('scenarios/runner/load.js'), world: module('scenarios/runner/simulated-world.js'), sources };
-  });
-  const script = `
-    const verdicts = [];
-    for (const { load, world, sources } of ${JSON.stringify(tasks)}) {
-      const { loadScenario } = await import(load);
-      const { runSimulated } = await import(world);
-      verdicts.push(
-        sources.map(({ file, text }) => runSimulated(loadScenario(text, { file }), { crypto: 'model' }).verdict),
-      );
-    }
-    process.stdout.write(JSON.stringify(verdicts));`;
-  const { code, out, errors } = await runScript(folder, script);
-  expect(code, errors).toBe(0);
-  return JSON.parse(out);
-}
-
 describe('without the check of', () => {
   const scenarios = everyCheck.map(({ scenario }) => scenario);
   let verdicts: Awaited<ReturnType<typeof verdictsOf>>;
   beforeAll(async () => {
     const planted = everyCheck.map(({ edits, scenario }) => ({ edits, scenarios: [scenario] }));
-    verdicts = await verdictsOf([{ edits: [], scenarios }, ...planted]);
+    verdicts = await verdictsOf(folder, [{ edits: [], scenarios }, ...planted], runner);
   });
 
   test.each(everyCheck.map((check, index) => ({ ...check, index })))(

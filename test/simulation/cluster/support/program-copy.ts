@@ -5,7 +5,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { digest, sourcesOf } from '../../../support/native-modules.ts';
 
@@ -133,4 +133,42 @@ export function runScript(cwd: string, script: string): Promise<Ran> {
     });
     child.once('close', (code) => resolve({ code, ...said }));
   });
+}
+
+export interface PlantedProgram {
+  readonly edits: readonly Edit[];
+  /** Files of scenarios/, without their ending. */
+  readonly scenarios: readonly string[];
+}
+
+/** The verdicts of scenarios under copies of the program, one after the other in a process of their own. `runner`: what runs one. */
+export async function verdictsOf(
+  folder: string,
+  programs: readonly PlantedProgram[],
+  runner: { readonly file: string; readonly name: string },
+): Promise<readonly (readonly { readonly kind: string }[])[]> {
+  const tasks = programs.map(({ edits, scenarios }, index) => {
+    const copy = plantedCopy(folder, String(index), edits);
+    const module = (path: string) => pathToFileURL(join(copy, path)).href;
+    const sources = scenarios.map((scenario) => {
+      const file = `${scenario}.yaml`;
+      return { file, text: readFileSync(join(root, 'scenarios', file), 'utf8') };
+    });
+    return { load: module('scenarios/runner/load.js'), runner: module(runner.file), sources };
+  });
+  const script = `
+    const verdicts = [];
+    for (const { load, runner, sources } of ${JSON.stringify(tasks)}) {
+      const { loadScenario } = await import(load);
+      const { ${runner.name}: run } = await import(runner);
+      const ofProgram = [];
+      for (const { file, text } of sources) {
+        ofProgram.push((await run(loadScenario(text, { file }), { crypto: 'model' })).verdict);
+      }
+      verdicts.push(ofProgram);
+    }
+    process.stdout.write(JSON.stringify(verdicts));`;
+  const { code, out, errors } = await runScript(folder, script);
+  expect(code, errors).toBe(0);
+  return JSON.parse(out);
 }

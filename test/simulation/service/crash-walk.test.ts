@@ -1,0 +1,92 @@
+/**
+ * Each call that a gateway makes to Redis while a transaction lives is the last one of its life, before it arrives or after: the next
+ * gateway ends what was begun, once, and the books are right. All calls in a thorough run, and a few in `npm test`.
+ */
+import { describe, expect, test } from 'vitest';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { searchChecks as checks } from '../../../simulation/search/wallets/scenario-checks.ts';
+import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
+import { runs } from '../../support/thorough.ts';
+
+const usdc = '"0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"';
+const paysAQuarter = `"0xa9059cbb${'70997970c51812dc3a010c7d01b50e0d17dc79c8'.padStart(64, '0')}${(250_000).toString(16).padStart(64, '0')}"`;
+const chain = 'params: { network: "eip155:11155111" }';
+
+const begin = [
+  '{ step: treasury, call: make_wallet, insist: true }',
+  '{ step: savings, call: make_wallet, connection: treasury, insist: true }',
+  `{ step: policy, api: policies.put, insist: true, body: { name: default, rules: [{ id: all, effect: allow, when: "true" },
+    { id: named, effect: allow, when: 'tx.kind == "message" || tx.kind == "contract_call"' }] } }`,
+];
+const stuck = [
+  `{ step: low, api: intents.create, insist: true, params: { id: $treasury.id }, body: { asset: ETH, amount: "6",
+    destination: { address: $savings.addresses.0.address }, max_fee_per_gas: "500000000" } }`,
+  `{ step: waits, api: intents.get, insist: true, params: { id: $treasury.id, txId: $low.id },
+    until: { sub_status: BELOW_MARKET_FEE } }`,
+];
+const ends = (step: string, status = 'completed') =>
+  `{ step: end-of-${step}, api: intents.get, insist: true, params: { id: $treasury.id, txId: $${step}.id },
+    until: { status: ${status} }, patience_ms: 600000 }`;
+const replaced = (kind: string) => [
+  ...stuck,
+  `{ step: second, api: intents.replace, insist: true, params: { id: $treasury.id, txId: $low.id }, body: { kind: ${kind} } }`,
+  ends('second'),
+  ends('low', 'failed'),
+];
+
+const lives: Readonly<Record<string, readonly string[]>> = {
+  'a message': [
+    '{ step: text, api: intents.signMessage, insist: true, params: { id: $treasury.id }, body: { message: "Sign in." } }',
+    ends('text'),
+  ],
+  'a contract call': [
+    `{ step: call, api: intents.callContract, insist: true, params: { id: $treasury.id },
+      body: { contract: ${usdc}, data: ${paysAQuarter} } }`,
+    ends('call'),
+  ],
+  'a speed-up': replaced('speed_up'),
+  'a cancellation': replaced('cancel'),
+  'a transfer whose block is undone': [
+    `{ step: later, api: sandbox.setConfirmations, insist: true, ${chain}, body: { confirmations: 4 } }`,
+    `{ step: pay, api: intents.create, insist: true, params: { id: $treasury.id }, body: { asset: USDC, amount: "5",
+      destination: { address: $savings.addresses.0.address } } }`,
+    `{ step: mined, api: intents.get, insist: true, params: { id: $treasury.id, txId: $pay.id }, until: { status: confirming } }`,
+    '{ step: blocks, wait: { ms: 1500 } }',
+    `{ step: undone, api: sandbox.reorganize, insist: true, ${chain}, body: { depth: 2 } }`,
+    ends('pay'),
+  ],
+};
+
+/** The run whose gateway dies at the nth call from there on: what went wrong; 'none': there are fewer calls. */
+async function deathAt(life: readonly string[], nth: number, phase: string): Promise<'right' | 'none' | string> {
+  const at = `at: { port: redis, of: gateway, phase: ${phase}, nth: ${nth} }`;
+  const dies = `{ step: armed, inject: { id: dies, fault: crash, target: gateway, restart_after_ms: 300, ${at} } }`;
+  const steps = [...begin, dies, ...life].map((step) => `  - ${step}`);
+  const lines = ['scenario: walk', 'about: a', 'worlds: [simulated]', 'steps:', ...steps];
+  const scenario = loadScenario([...lines, 'expect: [{ fired: dies, trigger_count: 1 }]'].join('\n'), {
+    file: 'walk.yaml',
+  });
+  const { verdict } = await runInCustodyWorld(scenario, { crypto: 'model', record: false, checks });
+  if (verdict.kind === 'passed') return 'right';
+  const text = JSON.stringify(verdict);
+  return text.includes('trigger_count of the fault dies is 1, found 0') ? 'none' : text;
+}
+
+/** Calls between two that are tried; those of the two phases lie between each other. */
+const stride = runs(60, 1);
+
+describe('the gateway dies at any of its calls to Redis while it carries out', { timeout: 3_600_000 }, () => {
+  test.each(Object.entries(lives))('%s', async (_name, life) => {
+    for (const [phase, first] of [
+      ['before', 1],
+      ['after', 1 + Math.floor(stride / 2)],
+    ] as const) {
+      let nth = first;
+      for (let end = ''; end !== 'none'; nth += stride) {
+        end = await deathAt(life, nth, phase);
+        if (end !== 'none' && end !== 'right') throw new Error(`call ${nth}, ${phase} it: ${end}`);
+      }
+      expect(nth).toBeGreaterThan(first + stride);
+    }
+  });
+});
