@@ -1,10 +1,11 @@
 /** A call as a shell and a program would make it, to read and to copy; and the last call that the page made. */
 import { type Call, curlOf, programOf } from './call.ts';
 import type { ConsoleContext } from './context.ts';
-import { button, code, h, type Node } from './ui.ts';
+import { button, choices, code, h, type Node } from './ui.ts';
 
 /** How calls are shown: one choice for the whole page. */
 let language: 'curl' | 'client' = 'curl';
+const languages = { curl: 'curl', 'signmesh/client': 'client' } as const;
 
 export function textOf(call: Call, origin: string): string {
   return language === 'curl' ? call.requests.map((one) => curlOf(one, origin)).join('\n\n') : programOf(call, origin);
@@ -13,26 +14,16 @@ export function textOf(call: Call, origin: string): string {
 export function callBox(context: ConsoleContext, call: Call): Node {
   const { page, changed } = context;
   const text = textOf(call, page.location.origin);
-  const choice = (name: typeof language, words: string) =>
-    button(words, {
-      'aria-pressed': String(language === name),
-      onClick: () => {
-        language = name;
-        changed();
-      },
-    });
   return h(
     'figure',
     { class: 'call', 'aria-label': `The call: ${call.title}` },
     h(
       'figcaption',
       null,
-      h(
-        'span',
-        { class: 'set', role: 'group', 'aria-label': 'Language' },
-        choice('curl', 'curl'),
-        choice('client', 'signmesh/client'),
-      ),
+      choices('Language', languages, language, (chosen) => {
+        language = chosen;
+        changed();
+      }),
       button('Copy', { class: 'quiet-button', onClick: () => copy(context, text) }),
     ),
     code(text),

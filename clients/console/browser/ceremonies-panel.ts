@@ -1,7 +1,7 @@
 /** The list of ceremonies; one that is chosen shows why it is as it is, its receipt, and its diagram (session-view.ts). */
 import type { SandboxStreamSession } from '../../client/generated-api.ts';
 import { makeKey, sign } from './actions.ts';
-import { listed, nodesOf, type StateFilter, sessionOf, stateOf, states } from './ceremonies.ts';
+import { listed, nodesOf, type StateFilter, sessionOf, stateOf } from './ceremonies.ts';
 import type { ConsoleContext } from './context.ts';
 import { newName, randomDigest } from './names.ts';
 import { nodeMarks } from './node-marks.ts';
@@ -10,10 +10,13 @@ import type { SessionReader } from './session-reads.ts';
 import { type SessionViews, sessionView } from './session-view.ts';
 import { beginKey } from './steps.ts';
 import { keyOf } from './store.ts';
-import { button, chip, firstOf, h, longTable, type Node, searchField } from './ui.ts';
+import { button, card, chip, choices, firstOf, h, longTable, type Node, quiet, searchField, space } from './ui.ts';
 import { ageInWords, durationInWords } from './words.ts';
 
 const caption = 'Ceremonies, the newest first';
+const filters: Readonly<Record<string, StateFilter>> = {
+  ...{ All: 'all', Open: 'open', Completed: 'completed', Failed: 'failed', 'Met a fault': 'faulty' },
+};
 let filter: StateFilter = 'all';
 /** The key that this page made last: what "Sign" signs with. */
 let ownKey = '';
@@ -26,16 +29,9 @@ export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, v
   if (store.sessions.size === 0) return h('div', { class: 'panel' }, emptyState(context));
   const found = listed(store, place.words, filter);
   reads.want(firstOf(caption, found));
-  const choose = (state: StateFilter) => () => {
+  const choose = (state: StateFilter) => {
     filter = state;
     changed();
-  };
-  const names: Readonly<Record<StateFilter, string>> = {
-    all: 'All',
-    open: 'Open',
-    completed: 'Completed',
-    failed: 'Failed',
-    faulty: 'Met a fault',
   };
   return h(
     'div',
@@ -47,26 +43,13 @@ export function ceremoniesPanel(context: ConsoleContext, reads: SessionReader, v
         id: 'ceremony-words',
         placeholder: 'Search by any id, node, reason, fault',
       }),
-      h(
-        'span',
-        { class: 'set', role: 'group', 'aria-label': 'Which ceremonies' },
-        ...states.map((state) =>
-          button(names[state], { 'aria-pressed': String(filter === state), onClick: choose(state) }),
-        ),
-      ),
-      h('span', { class: 'space' }),
+      choices('Which ceremonies', filters, filter, choose),
+      space(),
       tryButtons(context),
     ),
-    h(
-      'section',
-      { class: 'card' },
+    card(
       found.length === 0
-        ? h(
-            'p',
-            { class: 'quiet' },
-            'No ceremony matches. ',
-            button('Show all', { class: 'link', onClick: () => showAll(context) }),
-          )
+        ? quiet('No ceremony matches. ', button('Show all', { class: 'link', onClick: () => showAll(context) }))
         : longTable(
             context,
             caption,

@@ -2,9 +2,8 @@
 import type { SandboxSession, SandboxStreamSession } from '../../client/generated-api.ts';
 import type { ConsoleStore } from './store.ts';
 
-export const states = ['all', 'open', 'completed', 'failed', 'faulty'] as const;
 /** `faulty`: a fault touched it, or it blames a node. */
-export type StateFilter = (typeof states)[number];
+export type StateFilter = 'all' | 'open' | 'completed' | 'failed' | 'faulty';
 
 /** The newest first. `words`: parts of ids, tenants, reasons, faults or `node 2`. */
 export function listed(

@@ -7,7 +7,7 @@ import type { ConsoleContext } from './context.ts';
 import type { Svg } from './dom.ts';
 import { figures } from './figures.ts';
 import type { Picture } from './picture.ts';
-import { button, chip, h, type Node, pairs, table } from './ui.ts';
+import { button, card, chip, h, type Node, pairs, table } from './ui.ts';
 import { bytesInWords, cpuInWords, durationInWords, nameInWords, offsetInWords } from './words.ts';
 
 /** The action whose call is shown. */
@@ -36,7 +36,7 @@ export function clusterPanel(
       ),
       chosen === undefined ? null : inspector(context, chosen),
     ),
-    h('section', { class: 'card' }, h('h2', null, 'Processes'), processTable(context)),
+    card(h('h2', null, 'Processes'), processTable(context)),
   );
 }
 

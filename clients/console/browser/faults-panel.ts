@@ -8,7 +8,7 @@ import type { ConsoleContext, Words } from './context.ts';
 import { textIn } from './dom.ts';
 import { type FaultField, faultBody, fieldsOf, isCommon } from './fault-form.ts';
 import { scenarioCard } from './scenario-card.ts';
-import { button, chip, h, type Node } from './ui.ts';
+import { bar, button, card, chip, h, type Node, quiet, space } from './ui.ts';
 import { counted, durationInWords } from './words.ts';
 
 const familyNames = {
@@ -41,36 +41,20 @@ export function faultsPanel(context: ConsoleContext): Node {
       { class: 'lists' },
       wanted === ''
         ? null
-        : h(
-            'p',
-            { class: 'quiet' },
+        : quiet(
             `Faults with “${place.words}”. `,
             button('Show all', { class: 'link', onClick: () => go({ words: '' }) }),
           ),
-      h(
-        'section',
-        { class: 'card' },
-        h(
-          'header',
-          { class: 'bar' },
-          h('h2', null, 'Armed'),
-          h('span', { class: 'space' }),
-          armed.length === 0 ? null : act(context, resetFaults, 'Remove all'),
-        ),
+      card(
+        bar(h('h2', null, 'Armed'), space(), armed.length === 0 ? null : act(context, resetFaults, 'Remove all')),
         armed.length === 0
-          ? h(
-              'p',
-              { class: 'quiet' },
-              'None: the cluster runs as it should. Arm one, and sign: the ceremony shows what it does.',
-            )
+          ? quiet('None: the cluster runs as it should. Arm one, and sign: the ceremony shows what it does.')
           : h('ul', { class: 'faults-list' }, ...armed.map((fault) => item(context, fault))),
       ),
-      h(
-        'section',
-        { class: 'card' },
+      card(
         h('h2', null, 'Ended'),
         ended.length === 0
-          ? h('p', { class: 'quiet' }, 'None lately.')
+          ? quiet('None lately.')
           : h('ul', { class: 'faults-list' }, ...ended.map((fault) => item(context, fault))),
       ),
       scenarioCard(context),
@@ -110,7 +94,7 @@ function item(context: ConsoleContext, fault: SandboxFault): Node {
       h('strong', null, kind),
       target === undefined ? null : h('span', null, `of ${[target].flat().join(', ')}`),
       state === 'over' ? null : chip(state, state),
-      h('span', { class: 'space' }),
+      space(),
       state === 'over' ? null : act(context, removeFault(id), 'Remove'),
     ),
     h('p', { class: 'under' }, [id, times, ...details].join(' · ')),
@@ -141,7 +125,7 @@ function touchedLink({ session, state }: SandboxStreamSession, fault: string, go
 
 function form(context: ConsoleContext): Node {
   const { words, place, store, go, client, perform, changed } = context;
-  if (words === undefined) return h('p', { class: 'quiet' }, 'Loading the vocabulary …');
+  if (words === undefined) return quiet('Loading the vocabulary …');
   const isEmbedded = store.hello?.world === 'embedded';
   const kinds = words.kinds.filter(({ only }) => only === undefined || (only === 'simulated') === isEmbedded);
   const chosen =

@@ -4,7 +4,7 @@ import { operationCall } from './call.ts';
 import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { endedBadly, type IntentStep, stepsOfIntent, whyOfIntent } from './intent-timeline.ts';
-import { button, chip, h, type Node, pairs } from './ui.ts';
+import { button, card, chip, h, type Node, pairs, space } from './ui.ts';
 import { cancelIntent, networkNames, vote } from './wallet-actions.ts';
 import type { WalletData } from './wallet-data.ts';
 
@@ -26,25 +26,21 @@ export function intentView(context: ConsoleContext, data: WalletData, intent: In
       button('← Wallets', { class: 'link', onClick: () => go({ chosen: '', words: '' }) }),
       h('h2', null, `${intent.amount} ${intent.asset}`),
       chip(intent.status.replaceAll('_', ' '), kind),
-      h('span', { class: 'space' }),
+      space(),
       ...decisions(context, data, intent),
       why === '' ? null : h('p', { class: `why ${kind}`, id: 'why' }, why),
     ),
     h(
       'div',
       { class: 'stage chosen' },
-      h(
-        'section',
-        { class: 'card' },
+      card(
         h('h3', null, 'What happened to it'),
         h('ol', { class: 'timeline' }, ...stepsOfIntent(intent, grounds).map((step) => stepItem(context, step))),
       ),
       h(
         'div',
         { class: 'lists' },
-        h(
-          'section',
-          { class: 'card' },
+        card(
           pairs([
             ['intent', intent.id],
             ['wallet', button(intent.wallet_id, { class: 'link id', onClick: () => go({ chosen: intent.wallet_id }) })],
@@ -56,9 +52,7 @@ export function intentView(context: ConsoleContext, data: WalletData, intent: In
             ['expires', endedBadly(intent) || intent.status === 'completed' ? '' : intent.expires_at],
           ]),
         ),
-        h(
-          'section',
-          { class: 'card' },
+        card(
           h('h3', null, 'Read it'),
           callBox(context, operationCall(`Read ${intent.id}`, ['intents', 'get'], [intent.wallet_id, intent.id])),
         ),

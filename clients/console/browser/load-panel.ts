@@ -4,7 +4,7 @@ import type { ConsoleContext, FollowedData } from './context.ts';
 import type { ConsoleBrowser } from './dom.ts';
 import { faultSpans, type LoadPlot, loadPlots, type QueuePoint } from './load-plots.ts';
 import { makePageRead } from './page-read.ts';
-import { button, code, h, longTable, type Node } from './ui.ts';
+import { card, choices, code, h, longTable, type Node, quiet, space } from './ui.ts';
 import { ageInWords } from './words.ts';
 
 const readEveryMs = 1_000;
@@ -54,36 +54,27 @@ export function loadPanel(context: ConsoleContext): Node {
   const recent = <T extends { readonly atMs: number }>(points: readonly T[]) =>
     points.filter(({ atMs }) => atMs >= sinceMs);
   const plots = loadPlots(recent(store.history), recent(queues.points));
-  const choose = (to: Partial<{ table: boolean; span: number }>) => () => {
-    asTable = to.table ?? asTable;
-    minutes = to.span ?? minutes;
-    changed();
-  };
   return h(
     'div',
     { class: 'panel' },
-    h('section', { class: 'card' }, h('h2', null, 'Generator'), intended(context)),
+    card(h('h2', null, 'Generator'), intended(context)),
     h(
       'div',
       { class: 'bar' },
-      h(
-        'span',
-        { class: 'set', role: 'group', 'aria-label': 'How much time' },
-        ...minutesOffered.map((span) =>
-          button(`${span} min`, { 'aria-pressed': String(minutes === span), onClick: choose({ span }) }),
-        ),
+      choices(
+        'How much time',
+        Object.fromEntries(minutesOffered.map((span) => [`${span} min`, span])),
+        minutes,
+        (span) => {
+          minutes = span;
+          changed();
+        },
       ),
-      h('span', { class: 'space' }),
-      h(
-        'span',
-        { class: 'set', role: 'group', 'aria-label': 'Show it as' },
-        ...(['Plots', 'Tables'] as const).map((name) =>
-          button(name, {
-            'aria-pressed': String(asTable === (name === 'Tables')),
-            onClick: choose({ table: name === 'Tables' }),
-          }),
-        ),
-      ),
+      space(),
+      choices('Show it as', { Plots: false, Tables: true }, asTable, (isTable) => {
+        asTable = isTable;
+        changed();
+      }),
     ),
     queues.problem === '' ? null : h('p', { class: 'notice warn' }, `No queues, no nonce pools: ${queues.problem}`),
     h(
@@ -105,7 +96,7 @@ function intended({ store, page }: ConsoleContext): Node {
   const load = store.figures?.load;
   if (load === null || load === undefined)
     return [
-      h('p', { class: 'quiet' }, 'No generator runs. Start one, and see here what it intends beside what happens:'),
+      quiet('No generator runs. Start one, and see here what it intends beside what happens:'),
       code(`signmesh load sign --rate 20 --for 1m --url ${page.location.origin} --token "$SIGNMESH_TOKEN"`),
     ];
   const rate =
@@ -132,7 +123,7 @@ function shown(value: number | null | undefined, inWords: LoadPlot['inWords']): 
 }
 
 function nothing(): Node {
-  return h('p', { class: 'quiet' }, 'Nothing in this time.');
+  return quiet('Nothing in this time.');
 }
 
 /** Time to the right, from zero up; active faults are shaded. */

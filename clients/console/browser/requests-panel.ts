@@ -15,12 +15,28 @@ import {
   outcomeOf,
   prettyJson,
   type RequestFilter,
-  requestFilters,
   whyOfRequest,
 } from './requests.ts';
-import { button, chip, code, h, longTable, type Node, pairs, searchField } from './ui.ts';
+import {
+  bar,
+  button,
+  card,
+  chip,
+  choices,
+  code,
+  h,
+  longTable,
+  type Node,
+  pairs,
+  quiet,
+  searchField,
+  space,
+} from './ui.ts';
 import { ageInWords, bytesInWords, counted, durationInWords } from './words.ts';
 
+const filters: Readonly<Record<string, RequestFilter>> = {
+  ...{ All: 'all', Failed: 'failed', Replays: 'replays', 'Met a fault': 'faulty' },
+};
 let filter: RequestFilter = 'all';
 
 export function requestsPanel(context: ConsoleContext, reads: RequestReader): Node {
@@ -29,15 +45,9 @@ export function requestsPanel(context: ConsoleContext, reads: RequestReader): No
   if (place.chosen !== '') return requestView(context, reads, place.chosen);
   if (store.requests.length === 0) return h('div', { class: 'panel' }, emptyState());
   const found = listedRequests(store, place.words, filter);
-  const choose = (one: RequestFilter) => () => {
+  const choose = (one: RequestFilter) => {
     filter = one;
     changed();
-  };
-  const names: Readonly<Record<RequestFilter, string>> = {
-    all: 'All',
-    failed: 'Failed',
-    replays: 'Replays',
-    faulty: 'Met a fault',
   };
   return h(
     'div',
@@ -49,26 +59,13 @@ export function requestsPanel(context: ConsoleContext, reads: RequestReader): No
         id: 'request-words',
         placeholder: 'Search by route, error, field, id, tenant',
       }),
-      h(
-        'span',
-        { class: 'set', role: 'group', 'aria-label': 'Which requests' },
-        ...requestFilters.map((one) =>
-          button(names[one], { 'aria-pressed': String(filter === one), onClick: choose(one) }),
-        ),
-      ),
-      h('span', { class: 'space' }),
+      choices('Which requests', filters, filter, choose),
+      space(),
       h('span', { class: 'quiet' }, counted(found.length, 'request')),
     ),
-    h(
-      'section',
-      { class: 'card' },
+    card(
       found.length === 0
-        ? h(
-            'p',
-            { class: 'quiet' },
-            'No request matches. ',
-            button('Show all', { class: 'link', onClick: () => showAll(context) }),
-          )
+        ? quiet('No request matches. ', button('Show all', { class: 'link', onClick: () => showAll(context) }))
         : longTable(
             context,
             'Requests, the newest first',
@@ -144,7 +141,7 @@ function requestView(context: ConsoleContext, reads: RequestReader, id: string):
       chip(text, kind),
       why === '' ? null : h('p', { class: `why ${kind}`, id: 'why' }, why),
     ),
-    h('section', { class: 'card' }, facts(context, line, read ?? undefined)),
+    card(facts(context, line, read ?? undefined)),
     read === undefined ? h('p', { class: 'card quiet' }, 'Reading its body …') : null,
     read === null
       ? h(
@@ -205,13 +202,9 @@ function bodyCard(name: string, body: SandboxRequest['body'], none: string): Nod
   return h(
     'section',
     { class: 'card body', 'aria-label': name },
-    h('header', { class: 'bar' }, h('h2', null, name), h('span', { class: 'quiet' }, notes.join(' · '))),
+    bar(h('h2', null, name), h('span', { class: 'quiet' }, notes.join(' · '))),
     text === null
-      ? h(
-          'p',
-          { class: 'quiet' },
-          body === null ? none : 'It is not shown: it is no JSON, or the API does not describe it.',
-        )
+      ? quiet(body === null ? none : 'It is not shown: it is no JSON, or the API does not describe it.')
       : code(prettyJson(text)),
   );
 }
@@ -224,15 +217,13 @@ function again(context: ConsoleContext, read: SandboxRequest): Node {
   return h(
     'section',
     { class: 'card form' },
-    h(
-      'header',
-      { class: 'bar' },
+    bar(
       h('h2', null, 'Send again'),
-      h('span', { class: 'space' }),
+      space(),
       call === undefined ? null : button('Send again', { class: 'primary', onClick: send(call) }),
       replay === undefined ? null : button('Repeat under its key', { onClick: send(replay) }),
     ),
-    call === undefined ? h('p', { class: 'quiet' }, hindranceOf(read)) : callBox(context, replay ?? call),
+    call === undefined ? quiet(hindranceOf(read)) : callBox(context, replay ?? call),
   );
 }
 

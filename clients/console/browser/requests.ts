@@ -5,8 +5,7 @@ import { operations } from '../../client/generated-api.ts';
 import { type Call, literal, type Request } from './call.ts';
 import type { ConsoleStore } from './store.ts';
 
-export const requestFilters = ['all', 'failed', 'replays', 'faulty'] as const;
-export type RequestFilter = (typeof requestFilters)[number];
+export type RequestFilter = 'all' | 'failed' | 'replays' | 'faulty';
 
 /** The newest first. */
 export function listedRequests(

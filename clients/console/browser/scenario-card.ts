@@ -5,7 +5,7 @@ import { copy } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import { operationAt } from './saved-operations.ts';
-import { button, chip, h, type Node } from './ui.ts';
+import { button, chip, h, type Node, quiet } from './ui.ts';
 
 /** What stands in the field. */
 let file = '';
@@ -38,7 +38,7 @@ export function scenarioCard(context: ConsoleContext): Node {
       button('Save as scenario', { class: 'primary', onClick: () => void save(context) }),
       file === '' ? null : button('Copy', { onClick: () => copy(context, file) }),
     ),
-    note === '' ? null : h('p', { class: 'quiet' }, note),
+    note === '' ? null : quiet(note),
     h(
       'label',
       { class: 'field' },

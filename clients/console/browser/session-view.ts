@@ -12,7 +12,7 @@ import { type OpenSession, openSession } from './open-session.ts';
 import { beginSignature } from './steps.ts';
 import { stepsView } from './steps-view.ts';
 import { keyOf } from './store.ts';
-import { button, chip, h, type Node, pairs, searchField, table } from './ui.ts';
+import { bar, button, card, chip, choices, h, type Node, pairs, quiet, searchField, space, table } from './ui.ts';
 import { whyOf } from './why.ts';
 import { counted, durationInWords } from './words.ts';
 
@@ -46,12 +46,12 @@ export function sessionView(
       button('← Ceremonies', { class: 'link', onClick: () => go({ chosen: '', words: '' }) }),
       h('h2', { class: 'id' }, id),
       isKnown ? chip(state, kind) : null,
-      h('span', { class: 'space' }),
+      space(),
       ...buttons(context, client, open, read),
       why === '' ? null : h('p', { class: `why ${kind}`, id: 'why' }, why),
     ),
     isKnown
-      ? h('section', { class: 'card' }, receipt(seen, read))
+      ? card(receipt(seen, read))
       : h(
           'p',
           { class: 'card quiet' },
@@ -63,22 +63,11 @@ export function sessionView(
     h(
       'section',
       { class: 'card flow' },
-      h(
-        'header',
-        { class: 'bar' },
+      bar(
         h('h3', null, counted(open.live.model.count, 'event')),
         searchField(context, 'Narrow the events by words', { placeholder: 'Narrow by words' }),
-        h('span', { class: 'space' }),
-        h(
-          'span',
-          { class: 'set', role: 'group', 'aria-label': 'Show it as' },
-          ...(['Diagram', 'Table'] as const).map((name) =>
-            button(name, {
-              'aria-pressed': String(asTable === (name === 'Table')),
-              onClick: () => showAsTable(context, name === 'Table'),
-            }),
-          ),
-        ),
+        space(),
+        choices('Show it as', { Diagram: false, Table: true }, asTable, (isTable) => showAsTable(context, isTable)),
         asTable ? null : button('By time', { 'aria-pressed': String(open.isByTime), onClick: () => open.toggleTime() }),
         asTable ? null : button('Next fault', { onClick: () => open.diagram?.stepToFault(1) }),
       ),
@@ -101,12 +90,7 @@ export function sessionView(
             h('div', { class: 'event', 'aria-live': 'polite', key: 'event', ref: open.mountDetails }),
           ),
     ),
-    h(
-      'section',
-      { class: 'card' },
-      h('h3', null, 'Read it'),
-      callBox(context, operationCall(`Read ${id}`, ['sandbox', 'session'], [id])),
-    ),
+    card(h('h3', null, 'Read it'), callBox(context, operationCall(`Read ${id}`, ['sandbox', 'session'], [id]))),
   );
 }
 
@@ -161,13 +145,13 @@ function receipt(seen: SandboxStreamSession | undefined, read: SandboxSession | 
 }
 
 function note(open: OpenSession, seen: SandboxStreamSession | undefined): Node {
-  if (open.problem !== '') return h('p', { class: 'quiet' }, open.problem);
+  if (open.problem !== '') return quiet(open.problem);
   if (open.isLoading || open.live.model.count > 0) return null;
   const isNew = seen === undefined ? open.read?.state === 'RECEIPT_STATE_ACCEPTED' : seen.frames === 0;
   const words = isNew
     ? 'No frame of it yet.'
     : 'Its frames are gone: the recording has made room for newer ones. The receipt above is what is left.';
-  return h('p', { class: 'quiet' }, words);
+  return quiet(words);
 }
 
 function eventTable({ live }: OpenSession): Node {

@@ -5,7 +5,7 @@ import type { ConsoleAction } from './actions.ts';
 import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { exchange, partial, verifiedBy, whyNotStepped } from './steps.ts';
-import { button, h, type Node, table } from './ui.ts';
+import { button, h, type Node, quiet, space, table } from './ui.ts';
 import { counted } from './words.ts';
 
 /** The step whose call is shown. */
@@ -28,7 +28,7 @@ export function stepsView(
     { class: 'card steps', role: 'region', 'aria-label': 'Step it' },
     h('h3', null, 'Step it'),
     why !== '' || read === null
-      ? h('p', { class: 'quiet' }, why)
+      ? quiet(why)
       : read.kind === 'dkg'
         ? dealing(context, read, stepButton(context, client, read, stepped))
         : answering(context, read, stepButton(context, client, read, stepped)),
@@ -77,7 +77,7 @@ function dealing(context: ConsoleContext, read: SandboxSession, step: StepButton
         'p',
         { class: 'bar' },
         `A dealer sends a share to each other node, which verifies it: ${verifiedPairs} of ${counted(nodes.length * (nodes.length - 1), 'pair')} so far.`,
-        h('span', { class: 'space' }),
+        space(),
         step(whole, 'All the rest', 'primary'),
       ),
       table('Who deals to whom', ['Dealer', ...columns.map((node) => `to ${node}`), 'Verified', 'Step'], rows),
@@ -120,7 +120,7 @@ function answering(context: ConsoleContext, read: SandboxSession, step: StepButt
         'p',
         { class: 'bar' },
         `${submitted.length} of ${counted(threshold, 'partial signature')} so far.`,
-        h('span', { class: 'space' }),
+        space(),
         step(whole, 'All the rest', 'primary'),
       ),
       table('Which node answers', ['Node', 'Its partial', 'Step'], rows),

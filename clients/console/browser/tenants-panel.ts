@@ -5,7 +5,7 @@ import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import { type HeldToken, strangers } from './tenants.ts';
-import { button, chip, h, type Node, table } from './ui.ts';
+import { button, card, chip, choices, h, type Node, quiet, table } from './ui.ts';
 import { counted } from './words.ts';
 
 let entered = '';
@@ -17,28 +17,24 @@ export function tenantsPanel(context: ConsoleContext): Node {
   return h(
     'div',
     { class: 'panel columns' },
-    h('div', { class: 'lists' }, h('section', { class: 'card' }, pasteForm(context)), newPerson(context)),
+    h('div', { class: 'lists' }, card(pasteForm(context)), newPerson(context)),
     h(
       'div',
       { class: 'lists' },
-      h(
-        'section',
-        { class: 'card' },
+      card(
         h('h2', null, 'Tokens of this tab'),
         tenants.held.length === 0
-          ? h('p', { class: 'quiet' }, 'The service has not said yet whose the page’s token is.')
+          ? quiet('The service has not said yet whose the page’s token is.')
           : table(
               'Tokens of this tab',
               ['Tenant, and who', 'Choose'],
               tenants.held.map((one, index) => row(context, one, index === 0)),
             ),
       ),
-      h(
-        'section',
-        { class: 'card' },
+      card(
         h('h2', null, 'Tenants that act without one'),
         others.length === 0
-          ? h('p', { class: 'quiet' }, 'None: the page holds a token of every tenant whose ceremonies it has seen.')
+          ? quiet('None: the page holds a token of every tenant whose ceremonies it has seen.')
           : h(
               'ul',
               { class: 'faults-list' },
@@ -128,12 +124,9 @@ function pasteForm(context: ConsoleContext): Node {
 /** Another person of the same tenant, who can approve, or another tenant. */
 function newPerson(context: ConsoleContext): Node {
   const { tenants, perform, client, changed } = context;
-  const choices: readonly (readonly [string, IssueSandboxToken])[] = [
-    ['Another person of this tenant', { name: 'approver' }],
-    ['Another tenant', { name: 'someone', tenant: 'another' }],
-  ];
-  const [, first] = choices[0]!;
-  const chosen = choices.find(([, body]) => body.name === asked.name)?.[1] ?? first;
+  const person: IssueSandboxToken = { name: 'approver' };
+  const offered = { 'Another person of this tenant': person, 'Another tenant': { name: 'someone', tenant: 'another' } };
+  const chosen = Object.values(offered).find((body) => body.name === asked.name) ?? person;
   const call = operationCall('Issue a token', ['sandbox', 'issueToken'], [], chosen);
   const issue = () =>
     void perform(call, async () => {
@@ -146,19 +139,10 @@ function newPerson(context: ConsoleContext): Node {
     { class: 'card steps' },
     h('h2', null, 'Make one up'),
     h('p', { class: 'help' }, 'Approvals need a second person, isolation a second tenant.'),
-    h(
-      'span',
-      { class: 'set', role: 'group', 'aria-label': 'For whom' },
-      ...choices.map(([words, body]) =>
-        button(words, {
-          'aria-pressed': String(body === chosen),
-          onClick: () => {
-            asked = body;
-            changed();
-          },
-        }),
-      ),
-    ),
+    choices('For whom', offered, chosen, (body) => {
+      asked = body;
+      changed();
+    }),
     button('Issue a token', { class: 'primary', onClick: issue }),
     callBox(context, call),
   );

@@ -6,7 +6,7 @@ import { callBox } from './call-box.ts';
 import type { ConsoleContext } from './context.ts';
 import { textIn } from './dom.ts';
 import { makePageRead, type PageRead } from './page-read.ts';
-import { button, h, type Node, table } from './ui.ts';
+import { button, card, h, type Node, quiet, table } from './ui.ts';
 import { bytesInWords, durationInWords, offsetInWords } from './words.ts';
 
 interface TimeState {
@@ -109,7 +109,7 @@ function clockCard(context: ConsoleContext, { value, problem }: PageRead<TimeSta
     { class: 'card steps' },
     h('h2', null, 'Clock'),
     now === undefined
-      ? h('p', { class: 'quiet' }, problem || 'Reading it …')
+      ? quiet(problem || 'Reading it …')
       : h(
           'p',
           { class: 'clock' },
@@ -179,13 +179,9 @@ function snapshotCard(context: ConsoleContext, { value, problem }: PageRead<Time
       step(takeSnapshot(name.trim()), 'Take a snapshot', 'primary'),
     ),
     value === undefined
-      ? h('p', { class: 'quiet' }, problem || 'Reading them …')
+      ? quiet(problem || 'Reading them …')
       : snapshots.length === 0
-        ? h(
-            'p',
-            { class: 'quiet' },
-            'None yet. Take one before a test: it holds all that Redis and the nodes store, and brings it back.',
-          )
+        ? quiet('None yet. Take one before a test: it holds all that Redis and the nodes store, and brings it back.')
         : table('Snapshots', ['Snapshot', 'Taken', 'Size', 'Choose'], rows),
   );
 }
@@ -201,7 +197,7 @@ function freshCard(context: ConsoleContext): Node {
 }
 
 function callCard(context: ConsoleContext): Node {
-  return h('section', { class: 'card' }, h('h2', null, 'The call'), callBox(context, (shown ?? advance(3_600)).call));
+  return card(h('h2', null, 'The call'), callBox(context, (shown ?? advance(3_600)).call));
 }
 
 /** A button of an action; one that loses data asks first. */

@@ -25,6 +25,41 @@ export function button(words: Node, attributes: UiAttributes & { readonly onClic
   return h('button', { type: 'button', ...attributes }, words);
 }
 
+export function card(...parts: readonly Node[]): VNode {
+  return h('section', { class: 'card' }, ...parts);
+}
+
+/** The head of a card. */
+export function bar(...parts: readonly Node[]): VNode {
+  return h('header', { class: 'bar' }, ...parts);
+}
+
+/** In a bar: what follows stands at its end. */
+export function space(): VNode {
+  return h('span', { class: 'space' });
+}
+
+/** A remark. */
+export function quiet(...words: readonly Node[]): VNode {
+  return h('p', { class: 'quiet' }, ...words);
+}
+
+/** Buttons of which one is pressed; `options`: what each stands for, by its words. */
+export function choices<T>(
+  name: string,
+  options: Readonly<Record<string, T>>,
+  chosen: T,
+  choose: (value: T) => void,
+): VNode {
+  return h(
+    'span',
+    { class: 'set', role: 'group', 'aria-label': name },
+    ...Object.entries(options).map(([words, value]) =>
+      button(words, { 'aria-pressed': String(value === chosen), onClick: () => choose(value) }),
+    ),
+  );
+}
+
 /** The field that narrows a list by words; they stand in the page's address. */
 export function searchField(
   { place, go }: { readonly place: { readonly words: string }; go(words: { readonly words: string }): void },

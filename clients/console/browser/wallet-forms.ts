@@ -2,7 +2,7 @@
 import type { Wallet } from '../../client/generated-api.ts';
 import type { ConsoleContext } from './context.ts';
 import { choice, field, fillIn, formOf, textOfField } from './form.ts';
-import { button, h, type Node } from './ui.ts';
+import { button, card, h, type Node } from './ui.ts';
 import { networkNames, newWallet, transfer, type WalletNetwork } from './wallet-actions.ts';
 import type { WalletData } from './wallet-data.ts';
 
@@ -31,9 +31,7 @@ export function newWalletCard(context: ConsoleContext, isFirst: boolean): Node {
   const approval = textOfField('approval') as 'unspecified' | 'human_required';
   const wanted = { name: textOfField('name'), network, ...(approval !== 'unspecified' && { approval_mode: approval }) };
   const action = newWallet(wanted, (wallet) => go({ chosen: wallet.id }));
-  return h(
-    'section',
-    { class: 'card' },
+  return card(
     h('h2', null, isFirst ? 'Make a first wallet' : 'Make a wallet'),
     formOf(context, action, 'Make it', [
       field(context, 'name', 'Name', { required: true }),
@@ -65,9 +63,7 @@ export function transferCard(context: ConsoleContext, data: WalletData, wallet: 
     changed();
   };
   const isKnown = receivers[network] !== undefined;
-  return h(
-    'section',
-    { class: 'card' },
+  return card(
     h('h2', null, 'Send'),
     formOf(context, action, `Send ${body.amount} ${asset}`, [
       h(

@@ -2,7 +2,7 @@
 import type { Intent, Wallet } from '../../client/generated-api.ts';
 import type { ConsoleContext } from './context.ts';
 import { intentKind, intentView } from './intent-view.ts';
-import { button, chip, h, type Node, pairs, searchField, table } from './ui.ts';
+import { bar, button, card, chip, h, type Node, pairs, quiet, searchField, table } from './ui.ts';
 import { networkNames } from './wallet-actions.ts';
 import { followWallets, type WalletData } from './wallet-data.ts';
 import { newWalletCard, transferCard } from './wallet-forms.ts';
@@ -34,12 +34,10 @@ export function walletsPanel(context: ConsoleContext): Node {
             { class: 'card quiet' },
             `${tenants.acting?.tenant ?? 'This tenant'} has nothing of that id: choose another one under Tenants, or search below.`,
           ),
-      h(
-        'section',
-        { class: 'card' },
+      card(
         h('h2', null, 'Wallets'),
         wallets.length === 0
-          ? h('p', { class: 'quiet' }, 'None yet. Make one: five nodes generate its key, and it comes with test money.')
+          ? quiet('None yet. Make one: five nodes generate its key, and it comes with test money.')
           : table(
               'Wallets, the newest first',
               ['Wallet', 'Balances', 'State'],
@@ -92,9 +90,7 @@ function walletView(context: ConsoleContext, data: WalletData, wallet: Wallet): 
       h(
         'div',
         { class: 'lists' },
-        h(
-          'section',
-          { class: 'card' },
+        card(
           table(
             'Balances',
             ['Asset', 'Balance', 'Available', 'Pending'],
@@ -108,9 +104,7 @@ function walletView(context: ConsoleContext, data: WalletData, wallet: Wallet): 
             ),
           ),
         ),
-        h(
-          'section',
-          { class: 'card' },
+        card(
           pairs([
             ['wallet', wallet.id],
             ['address', wallet.addresses.map(({ address }) => address).join(', ')],
@@ -161,23 +155,17 @@ function intentsCard(context: ConsoleContext, intents: readonly Intent[]): Node 
       ),
     );
   const clock = store.nodes.some(({ clock_offset_ms: ms }) => ms !== 0);
-  return h(
-    'section',
-    { class: 'card' },
-    h(
-      'header',
-      { class: 'bar' },
+  return card(
+    bar(
       h('h2', null, 'Transfers'),
       searchField(context, 'Search for a transfer', { placeholder: 'Search by any id, address, state' }),
     ),
     intents.length === 0
-      ? h('p', { class: 'quiet' }, 'None yet: make a wallet, and send something.')
+      ? quiet('None yet: make a wallet, and send something.')
       : found.length === 0
-        ? h('p', { class: 'quiet' }, 'None matches.')
+        ? quiet('None matches.')
         : table('Transfers, the newest first', ['State', 'Amount', 'To', clock ? 'Age, by this machine' : 'Age'], rows),
-    found.length > rowsMax
-      ? h('p', { class: 'quiet' }, `and ${counted(found.length - rowsMax, 'older one')}: search for them`)
-      : null,
+    found.length > rowsMax ? quiet(`and ${counted(found.length - rowsMax, 'older one')}: search for them`) : null,
   );
 }
 

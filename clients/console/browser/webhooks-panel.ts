@@ -20,10 +20,26 @@ import { field, fillIn, formOf, textOfField } from './form.ts';
 import { placeOfId } from './place.ts';
 import type { VNode } from './preact.mjs';
 import { prettyJson } from './requests.ts';
-import { button, chip, code, h, longList, longTable, type Node, pairs, searchField } from './ui.ts';
+import {
+  bar,
+  button,
+  card,
+  chip,
+  choices,
+  code,
+  h,
+  longList,
+  longTable,
+  type Node,
+  pairs,
+  quiet,
+  searchField,
+  space,
+} from './ui.ts';
 import { followWebhooks, type WebhookData } from './webhook-data.ts';
 import { ageInWords, bytesInWords, counted } from './words.ts';
 
+const statuses = { All: '', delivered: 'delivered', retrying: 'retrying', failed: 'failed' };
 /** Of the log; empty: all. */
 let family = '';
 /** Of deliveries; empty: all. */
@@ -88,17 +104,15 @@ function endpointsCard(context: ConsoleContext, data: WebhookData): Node {
   return h(
     'section',
     { class: 'card form' },
-    h(
-      'header',
-      { class: 'bar' },
+    bar(
       h('h2', null, 'Endpoints'),
-      h('span', { class: 'space' }),
+      space(),
       act(context, makeInbox, data, (made) => context.go({ chosen: (made as NewSandboxInbox).id, words: '' })),
     ),
     value === undefined
-      ? h('p', { class: 'quiet' }, 'Reading …')
+      ? quiet('Reading …')
       : value.webhooks.length === 0
-        ? [h('p', { class: 'quiet' }, none), callBox(context, makeInbox.call)]
+        ? [quiet(none), callBox(context, makeInbox.call)]
         : longTable(
             context,
             'Endpoints, the newest first',
@@ -204,34 +218,19 @@ function endpointView(context: ConsoleContext, data: WebhookData, id: string): r
 function deliveriesCard(context: ConsoleContext, data: WebhookData, all: readonly Delivery[] | undefined): Node {
   const { place, changed } = context;
   const found = listedDeliveries(all ?? [], place.words, status);
-  const choose = (one: string) => () => {
-    status = one;
-    changed();
-  };
-  return h(
-    'section',
-    { class: 'card' },
-    h(
-      'header',
-      { class: 'bar' },
+  return card(
+    bar(
       h('h2', null, 'Deliveries'),
       searchField(context, 'Search for a delivery by type or id'),
-      h(
-        'span',
-        { class: 'set', role: 'group', 'aria-label': 'Which deliveries' },
-        ...['', 'delivered', 'retrying', 'failed'].map((one) =>
-          button(one === '' ? 'All' : one, { 'aria-pressed': String(status === one), onClick: choose(one) }),
-        ),
-      ),
+      choices('Which deliveries', statuses, status, (one) => {
+        status = one;
+        changed();
+      }),
     ),
     all === undefined
-      ? h('p', { class: 'quiet' }, 'Reading …')
+      ? quiet('Reading …')
       : found.length === 0
-        ? h(
-            'p',
-            { class: 'quiet' },
-            all.length === 0 ? 'None yet: it gets the next event. “Ping” sends one.' : 'None matches.',
-          )
+        ? quiet(all.length === 0 ? 'None yet: it gets the next event. “Ping” sends one.' : 'None matches.')
         : longTable(
             context,
             'Deliveries, the newest event first',
@@ -284,32 +283,25 @@ function lastAnswer({ changed }: ConsoleContext, data: WebhookData, delivery: De
     'div',
     { class: 'last-answer' },
     button('Its answer', { class: 'small', 'aria-expanded': String(isOpen), onClick: turn }),
-    !isOpen ? null : answer === undefined ? h('p', { class: 'quiet' }, 'Reading …') : answerText(answer),
+    !isOpen ? null : answer === undefined ? quiet('Reading …') : answerText(answer),
   );
 }
 
 function answerText(answer: DeliveryWithAnswer['last_answer']): Node {
-  if (answer === null) return h('p', { class: 'quiet' }, 'It is not kept.');
+  if (answer === null) return quiet('It is not kept.');
   const { headers, body, truncated } = answer;
   return [
     pairs(Object.entries(headers)),
-    body === '' ? h('p', { class: 'quiet' }, 'No body.') : code(prettyJson(body)),
-    truncated ? h('p', { class: 'quiet' }, 'The receiver sent more than is kept.') : null,
+    body === '' ? quiet('No body.') : code(prettyJson(body)),
+    truncated ? quiet('The receiver sent more than is kept.') : null,
   ];
 }
 
 function receivedCard(context: ConsoleContext, count: number | undefined, all: readonly SandboxInboxDelivery[]): Node {
-  return h(
-    'section',
-    { class: 'card' },
-    h(
-      'header',
-      { class: 'bar' },
-      h('h2', null, 'Received'),
-      h('span', { class: 'quiet' }, counted(count ?? 0, 'delivery', 'deliveries')),
-    ),
+  return card(
+    bar(h('h2', null, 'Received'), h('span', { class: 'quiet' }, counted(count ?? 0, 'delivery', 'deliveries'))),
     all.length === 0
-      ? h('p', { class: 'quiet' }, 'Nothing yet.')
+      ? quiet('Nothing yet.')
       : longList(context, 'Received', all, (first) => h('ul', { class: 'faults-list' }, ...first.map(receivedItem))),
   );
 }
@@ -329,7 +321,7 @@ function receivedItem(delivery: SandboxInboxDelivery): VNode {
       check('X-Svc-Signature', checks.x_svc_signature),
       check('webhook-timestamp', checks.webhook_timestamp),
       check('webhook-signature', checks.webhook_signature),
-      h('span', { class: 'space' }),
+      space(),
       h('span', { class: 'quiet' }, answered === null ? 'its connection was cut' : `answered ${answered}`),
     ),
     h('p', { class: 'under' }, `${id} · ${bytesInWords(bytes)} · ${ageInWords(Date.now() - Date.parse(at))}`),
@@ -346,12 +338,8 @@ function eventLog(context: ConsoleContext, { events }: WebhookData): Node {
     family = textIn(event);
     changed();
   };
-  return h(
-    'section',
-    { class: 'card' },
-    h(
-      'header',
-      { class: 'bar' },
+  return card(
+    bar(
       h('h2', null, 'Events'),
       searchField(context, 'Search by type or any id'),
       h(
@@ -360,13 +348,11 @@ function eventLog(context: ConsoleContext, { events }: WebhookData): Node {
         h('option', { value: '', selected: family === '' }, 'all types'),
         ...families.map((one) => h('option', { key: one, value: one, selected: family === one }, `${one}.*`)),
       ),
-      h('span', { class: 'space' }),
+      space(),
       h('span', { class: 'quiet' }, counted(found.length, 'event')),
     ),
     found.length === 0
-      ? h(
-          'p',
-          { class: 'quiet' },
+      ? quiet(
           events.length === 0 ? 'None in the last hour. Make a wallet: its event appears here.' : 'No event matches.',
         )
       : longTable(
