@@ -14,16 +14,10 @@ import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts
 import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../../scenarios/runner/world.ts';
 import type { Checker, Observation } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
+import type { Event, SandboxFault } from '../client/generated-api.ts';
 import { callOverApi, previewOverApi } from './api-calls.ts';
 import { GrpcCaller } from './grpc-caller.ts';
-import {
-  ApiError,
-  type FaultView,
-  loggedEvent,
-  type SandboxApi,
-  type SandboxEventView,
-  sessionFacts,
-} from './sandbox-api.ts';
+import { ApiError, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 import type { OpenReceiver } from './webhooks.ts';
 
@@ -283,10 +277,10 @@ export class LiveWorld implements ScenarioWorld {
     wait: ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(undefined), ms)),
     events: async () => {
       const path = `/v1/events?limit=100&created_after=${encodeURIComponent(this.#since)}`;
-      const events: SandboxEventView[] = [];
+      const events: Event[] = [];
       for (let cursor = ''; ; ) {
         const page = await this.#insist(() =>
-          this.#api.request<{ events: readonly SandboxEventView[]; has_more: boolean; next_cursor: string | null }>(
+          this.#api.request<{ events: readonly Event[]; has_more: boolean; next_cursor: string | null }>(
             'GET',
             cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`,
           ),
@@ -340,7 +334,7 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   /** The fault may hit the gateway that carries the answer: its own id then shows whether it was armed. */
-  #createFault(fault: Fault): Promise<FaultView> {
+  #createFault(fault: Fault): Promise<SandboxFault> {
     this.#faults += 1;
     const named = { ...fault, id: fault.id ?? `${fault.fault}-${this.#run}-${this.#faults}` };
     let isRepeated = false;
@@ -402,7 +396,7 @@ export class LiveWorld implements ScenarioWorld {
     }
   }
 
-  #logged(view: SandboxEventView): LoggedEvent {
+  #logged(view: Event): LoggedEvent {
     const event = loggedEvent(view);
     if (!this.#seenEvents.has(event.id)) {
       this.#seenEvents.add(event.id);
