@@ -15,6 +15,7 @@ import {
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
+import { failureOfStatus } from '../../scenarios/runner/outcome.ts';
 import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../../scenarios/runner/world.ts';
 import { readAnswer } from '../../simulation/service/scenario/signing-answer.ts';
 import { exchange } from '../client/exchange.ts';
@@ -295,21 +296,13 @@ export class SandboxApi {
       return await answer;
     } catch (error) {
       if (error instanceof ApiError) {
-        throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message, error.retryAfterS);
+        const failure = error.status === 0 ? 'UNAVAILABLE' : (failureOfStatus(error.status) ?? 'INTERNAL');
+        throw new CallFailed(failure, error.message, error.retryAfterS);
       }
       throw error;
     }
   }
 }
-
-const failures: Readonly<Record<number, CallFailure>> = {
-  0: 'UNAVAILABLE',
-  400: 'MALFORMED',
-  429: 'OVERLOADED',
-  500: 'INTERNAL',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-};
 
 /** A call without an answer, as the runner of scenarios gets it. */
 export function noAnswerOf({ failure, message, retryAfterS }: CallFailed): NoAnswer {
