@@ -45,11 +45,6 @@ export class SimProgress {
     this.#isDrawn = true;
   }
 
-  /** Adds this many runs. */
-  extend(count: number): void {
-    this.#total += count;
-  }
-
   /** A line beside the bar. */
   say(text: string): void {
     this.clear();

@@ -7,24 +7,17 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
-import { faultEngine } from '../../scenarios/faults/engine.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
-import type { FaultEngine, Order, ReceiverBehaviour } from '../../scenarios/faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
 import { owner } from '../../scenarios/runner/custody-format.ts';
 import type { CallTypes, QuestionName, Questions, ScenarioWorld } from '../../scenarios/runner/world.ts';
 import type { Checker, Observation } from '../../simulation/cluster/observation.ts';
 import type { Violation } from '../../simulation/cluster/violation.ts';
+import type { Event, SandboxFault } from '../client/generated-api.ts';
 import { callOverApi, previewOverApi } from './api-calls.ts';
 import { GrpcCaller } from './grpc-caller.ts';
-import {
-  ApiError,
-  type FaultView,
-  loggedEvent,
-  type SandboxApi,
-  type SandboxEventView,
-  sessionFacts,
-} from './sandbox-api.ts';
+import { LiveReceivers } from './live-receivers.ts';
+import { ApiError, loggedEvent, type SandboxApi, sessionFacts } from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 import type { OpenReceiver } from './webhooks.ts';
 
@@ -58,12 +51,7 @@ export class LiveWorld implements ScenarioWorld {
   readonly #run = randomBytes(4).toString('hex');
   readonly #grpc: GrpcCaller | undefined;
   readonly #receiver: WebhookReceiver | undefined;
-  /** Every receiver that receiver faults apply to. */
-  readonly #receivers = new Set<WebhookReceiver>();
-  #behaviour: ReceiverBehaviour | undefined;
-  /** Decides only about receiver faults. */
-  readonly #receiverFaults: FaultEngine;
-  readonly #receiverFaultIds = new Set<string>();
+  readonly #receivers: LiveReceivers;
   readonly #observed: RunEvent[] = [];
   readonly #violations: Violation[] = [];
   readonly #seenEvents = new Set<string>();
@@ -77,7 +65,6 @@ export class LiveWorld implements ScenarioWorld {
   #calls = 0n;
   #requests = 0;
   #faults = 0;
-  #waking: NodeJS.Timeout | undefined;
 
   private constructor(options: LiveWorldOptions, receiver: WebhookReceiver | undefined) {
     this.#options = options;
@@ -85,15 +72,7 @@ export class LiveWorld implements ScenarioWorld {
     this.#receiver = receiver;
     const { grpcAddresses = [], token = '' } = options;
     if (grpcAddresses.length > 0) this.#grpc = new GrpcCaller(grpcAddresses, token);
-    if (receiver !== undefined) this.#receivers.add(receiver);
-    this.#receiverFaults = faultEngine({
-      nodesTotal: options.nodes,
-      random: randomBytes,
-      // Faults of a receiver sign nothing: no identities are needed.
-      roster: { clusterId: '', nodes: [], coordinator: new Uint8Array(), gateway: new Uint8Array() },
-      identitySeed: () => undefined,
-      world: 'live',
-    });
+    this.#receivers = new LiveReceivers(receiver, options.nodes, () => this.nowMs());
   }
 
   /** Resolves when the sandbox is ready for a scenario: no faults, every process up. */
@@ -118,7 +97,6 @@ export class LiveWorld implements ScenarioWorld {
 
   /** Leaves the sandbox healed, without the webhook. */
   async close(): Promise<void> {
-    clearTimeout(this.#waking);
     await this.#heal();
     if (this.#webhook !== undefined)
       await this.#insist(() => this.#api.request('DELETE', `/v1/webhooks/${this.#webhook}`));
@@ -127,27 +105,16 @@ export class LiveWorld implements ScenarioWorld {
 
   /** The sandbox itself ends: there is nothing to heal. */
   async abandon(): Promise<void> {
-    clearTimeout(this.#waking);
     await this.#stopReceivers();
   }
 
-  readonly openReceiver: OpenReceiver = async (hears, respond) => {
-    const receiver = await WebhookReceiver.start(hears, respond);
-    receiver.behave(this.#behaviour);
-    this.#receivers.add(receiver);
-    return {
-      url: receiver.url,
-      close: async () => {
-        if (this.#receivers.delete(receiver)) await receiver.stop();
-      },
-    };
-  };
+  get openReceiver(): OpenReceiver {
+    return this.#receivers.open;
+  }
 
   async #stopReceivers(): Promise<void> {
     this.#grpc?.close();
-    const receivers = [...this.#receivers];
-    this.#receivers.clear();
-    await Promise.all(receivers.map((receiver) => receiver.stop()));
+    await this.#receivers.stop();
   }
 
   /** Possible causes of a stuck test, in words. */
@@ -261,10 +228,8 @@ export class LiveWorld implements ScenarioWorld {
       }
     },
     triggerCount: async ({ id }) => {
-      if (this.#receiverFaultIds.has(id)) {
-        return this.#receiverFaults.list(this.nowMs()).find((status) => status.id === id)?.triggerCount ?? 0;
-      }
-      return (await this.#insist(() => this.#api.fault(id))).trigger_count;
+      const ofReceiver = this.#receivers.triggerCount(id);
+      return ofReceiver ?? (await this.#insist(() => this.#api.fault(id))).trigger_count;
     },
     heal: () => this.#heal(),
     advance: async ({ byMs }) => {
@@ -276,7 +241,7 @@ export class LiveWorld implements ScenarioWorld {
       this.#observed.push({ kind: 'step', atMs: this.nowMs(), ...step });
       if (step.what === 'began') {
         this.#options.onStep?.(step.step);
-        this.#perform(this.#receiverFaults.step(step.step, this.nowMs()));
+        this.#receivers.step(step.step);
         await this.#insist(() => this.#api.step(step.step));
       }
       return undefined;
@@ -284,10 +249,10 @@ export class LiveWorld implements ScenarioWorld {
     wait: ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(undefined), ms)),
     events: async () => {
       const path = `/v1/events?limit=100&created_after=${encodeURIComponent(this.#since)}`;
-      const events: SandboxEventView[] = [];
+      const events: Event[] = [];
       for (let cursor = ''; ; ) {
         const page = await this.#insist(() =>
-          this.#api.request<{ events: readonly SandboxEventView[]; has_more: boolean; next_cursor: string | null }>(
+          this.#api.request<{ events: readonly Event[]; has_more: boolean; next_cursor: string | null }>(
             'GET',
             cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`,
           ),
@@ -335,15 +300,11 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   async #inject(fault: Fault): Promise<string> {
-    if (!fault.fault.startsWith('receiver_')) return (await this.#createFault(fault)).id;
-    const { id, orders } = this.#receiverFaults.arm(fault, this.nowMs());
-    this.#receiverFaultIds.add(id);
-    this.#perform(orders);
-    return id;
+    return fault.fault.startsWith('receiver_') ? this.#receivers.arm(fault) : (await this.#createFault(fault)).id;
   }
 
   /** The fault may hit the gateway that carries the answer: its own id then shows whether it was armed. */
-  #createFault(fault: Fault): Promise<FaultView> {
+  #createFault(fault: Fault): Promise<SandboxFault> {
     this.#faults += 1;
     const named = { ...fault, id: fault.id ?? `${fault.fault}-${this.#run}-${this.#faults}` };
     let isRepeated = false;
@@ -354,22 +315,9 @@ export class LiveWorld implements ScenarioWorld {
     });
   }
 
-  #perform(orders: readonly Order[]): void {
-    for (const order of orders) {
-      if (order.kind !== 'receiver') continue;
-      this.#behaviour = order.behaviour;
-      for (const receiver of this.#receivers) receiver.behave(order.behaviour);
-    }
-    clearTimeout(this.#waking);
-    const wakeMs = this.#receiverFaults.nextWakeMs();
-    if (wakeMs === Number.POSITIVE_INFINITY) return;
-    const wake = () => this.#perform(this.#receiverFaults.wake(this.nowMs()));
-    this.#waking = setTimeout(wake, Math.max(0, wakeMs - this.nowMs()) + 1);
-  }
-
   /** Ends every fault; every process runs and is linked. */
   async #heal(): Promise<undefined> {
-    this.#perform(this.#receiverFaults.clear(this.nowMs()));
+    this.#receivers.clear();
     await this.#insist(() => this.#api.clearFaults());
     for (const { process, state } of await this.#insist(() => this.#api.processes())) {
       if (state === 'paused') await this.#insist(() => this.#api.act(process, 'resume'));
@@ -405,7 +353,7 @@ export class LiveWorld implements ScenarioWorld {
     }
   }
 
-  #logged(view: SandboxEventView): LoggedEvent {
+  #logged(view: Event): LoggedEvent {
     const event = loggedEvent(view);
     if (!this.#seenEvents.has(event.id)) {
       this.#seenEvents.add(event.id);

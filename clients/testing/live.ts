@@ -3,11 +3,12 @@
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { isNode, splitName } from '../../scenarios/faults/cluster-names.ts';
 import { ambientPorts } from '../client/ambient.ts';
+import type { SandboxNode } from '../client/generated-api.ts';
 import { TestCluster } from './cluster.ts';
 import { startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
 import type { OwnSandbox } from './own-sandbox.ts';
-import { ApiError, type ProcessView, SandboxApi } from './sandbox-api.ts';
+import { ApiError, SandboxApi } from './sandbox-api.ts';
 
 export interface LiveClusterOptions {
   /** Of a sandbox in this process, which listens; undefined: of processes. */
@@ -30,7 +31,7 @@ function fetchAt(baseUrl: string): typeof globalThis.fetch {
 }
 
 /** The first call of a cluster: its errors name the address of a running sandbox, and the remedy. */
-async function processesOf(api: SandboxApi, running: LiveClusterOptions['running']): Promise<readonly ProcessView[]> {
+async function processesOf(api: SandboxApi, running: LiveClusterOptions['running']): Promise<readonly SandboxNode[]> {
   try {
     return await api.processes();
   } catch (error) {

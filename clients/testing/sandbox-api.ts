@@ -15,10 +15,18 @@ import {
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
+import { failureOfStatus } from '../../scenarios/runner/outcome.ts';
 import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../../scenarios/runner/world.ts';
 import { readAnswer } from '../../simulation/service/scenario/signing-answer.ts';
 import { exchange } from '../client/exchange.ts';
-import { operations } from '../client/generated-api.ts';
+import {
+  type Event,
+  operations,
+  type SandboxFault,
+  type SandboxKey,
+  type SandboxNode,
+  type SandboxSession,
+} from '../client/generated-api.ts';
 import { ClusterStopped } from './stopped.ts';
 
 /** A call of the signing API without a response message. */
@@ -60,43 +68,6 @@ export interface SandboxApiOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-export interface FaultView {
-  readonly id: string;
-  readonly state: 'armed' | 'holding' | 'over';
-  readonly trigger_count: number;
-}
-
-export interface ProcessView {
-  readonly process: string;
-  readonly state: 'running' | 'paused' | 'down' | 'starting';
-  readonly linked: boolean | null;
-}
-
-export interface SessionView {
-  readonly id: string;
-  readonly kind: 'dkg' | 'signing';
-  readonly cluster: number;
-  /** RECEIPT_STATE_… */
-  readonly state: string;
-  readonly reason_code: string;
-  readonly epoch: number;
-  readonly attempt: number;
-  readonly culprits: readonly number[];
-  /** Hex of the compressed point, or null. */
-  readonly public_key: string | null;
-  readonly chain_code: string | null;
-}
-
-export interface SandboxEventView {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: string;
-  readonly sequence: number;
-  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
-  readonly correlation_id: string;
-  readonly data: { readonly object: object };
-}
-
 export interface OnceOptions {
   /** By default the sandbox's own. */
   readonly token?: string;
@@ -105,14 +76,6 @@ export interface OnceOptions {
   readonly key?: string;
   /** e.g. http://127.0.0.1:8081 */
   readonly door?: string;
-}
-
-interface BegunKey {
-  readonly session_id: string;
-  readonly state: string;
-  readonly reason_code: string;
-  readonly message: string;
-  readonly epoch: number;
 }
 
 type Rpcs = typeof MpcWalletService.method;
@@ -136,24 +99,24 @@ export class SandboxApi {
   submitSignatureShare = this.#rpc('submitSignatureShare');
   resumeSession = this.#rpc('resumeSession');
 
-  async health(): Promise<{ readonly status: string; readonly nodes_ready: number; readonly environment: string }> {
+  async health(): Promise<{ readonly status: string; readonly nodes_ready: number }> {
     // 503 carries the same body: it lists the missing parts.
     const { text } = await this.#fetch('GET', '/v1/health', undefined);
-    return JSON.parse(text) as { status: string; nodes_ready: number; environment: string };
+    return JSON.parse(text) as { status: string; nodes_ready: number };
   }
 
   /** `expiresInS`: ends a fault that was not removed. */
-  createFault(fault: Fault, expiresInS?: number): Promise<FaultView> {
+  createFault(fault: Fault, expiresInS?: number): Promise<SandboxFault> {
     const body = { ...fault, ...(expiresInS !== undefined && { expires_in_s: expiresInS }) };
     return this.request('POST', '/v1/sandbox/faults', body);
   }
 
-  fault(id: string): Promise<FaultView> {
+  fault(id: string): Promise<SandboxFault> {
     return this.request('GET', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
   }
 
   /** undefined: there is no fault with that id. */
-  async faultIfThere(id: string): Promise<FaultView | undefined> {
+  async faultIfThere(id: string): Promise<SandboxFault | undefined> {
     try {
       return await this.fault(id);
     } catch (error) {
@@ -162,12 +125,8 @@ export class SandboxApi {
     }
   }
 
-  deleteFault(id: string): Promise<FaultView> {
-    return this.request('DELETE', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
-  }
-
-  async faults(): Promise<readonly FaultView[]> {
-    return (await this.request<{ faults: readonly FaultView[] }>('GET', '/v1/sandbox/faults')).faults;
+  async faults(): Promise<readonly SandboxFault[]> {
+    return (await this.request<{ faults: readonly SandboxFault[] }>('GET', '/v1/sandbox/faults')).faults;
   }
 
   async clearFaults(): Promise<void> {
@@ -179,18 +138,18 @@ export class SandboxApi {
     await this.request('POST', '/v1/sandbox/steps', { step });
   }
 
-  async processes(): Promise<readonly ProcessView[]> {
-    return (await this.request<{ nodes: readonly ProcessView[] }>('GET', '/v1/sandbox/nodes')).nodes;
+  async processes(): Promise<readonly SandboxNode[]> {
+    return (await this.request<{ nodes: readonly SandboxNode[] }>('GET', '/v1/sandbox/nodes')).nodes;
   }
 
   /** `process`: "node/2", "coordinator", "gateway", "worker", "redis". */
-  act(process: string, action: 'crash' | 'restart' | 'pause' | 'resume', body: object = {}): Promise<ProcessView> {
+  act(process: string, action: 'crash' | 'restart' | 'pause' | 'resume', body: object = {}): Promise<SandboxNode> {
     const name = process.startsWith('node/') ? process.slice('node/'.length) : process.replaceAll('/', '-');
     return this.request('POST', `/v1/sandbox/nodes/${name}/${action}`, body);
   }
 
   /** undefined: there is no session with that id. */
-  async session(id: string): Promise<SessionView | undefined> {
+  async session(id: string): Promise<SandboxSession | undefined> {
     try {
       return await this.request('GET', `/v1/sandbox/sessions/${encodeURIComponent(id)}`);
     } catch (error) {
@@ -217,7 +176,7 @@ export class SandboxApi {
       ...(totalNodes && { total_nodes: totalNodes }),
     };
     const path = '/v1/sandbox/keys';
-    const told = await this.#orFailed(this.request<BegunKey>('POST', path, body));
+    const told = await this.#orFailed(this.request<SandboxKey>('POST', path, body));
     const state = ReceiptState[told.state.replace('RECEIPT_STATE_', '') as keyof typeof ReceiptState];
     const { session_id: id, reason_code: reasonCode, message } = told;
     const receipt = { sessionId: id, state, reasonCode, message };
@@ -255,11 +214,11 @@ export class SandboxApi {
   }
 
   /** Every event of the tenant after a sequence, oldest first. */
-  async events(afterSequence: number): Promise<readonly SandboxEventView[]> {
-    const events: SandboxEventView[] = [];
+  async events(afterSequence: number): Promise<readonly Event[]> {
+    const events: Event[] = [];
     for (let after = afterSequence; ; ) {
       const path = `/v1/events?after_sequence=${after}&limit=100`;
-      const page = await this.request<{ events: readonly SandboxEventView[]; has_more: boolean }>('GET', path);
+      const page = await this.request<{ events: readonly Event[]; has_more: boolean }>('GET', path);
       events.push(...page.events);
       const last = page.events.at(-1);
       if (!page.has_more || last === undefined) return events;
@@ -338,21 +297,13 @@ export class SandboxApi {
       return await answer;
     } catch (error) {
       if (error instanceof ApiError) {
-        throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message, error.retryAfterS);
+        const failure = error.status === 0 ? 'UNAVAILABLE' : (failureOfStatus(error.status) ?? 'INTERNAL');
+        throw new CallFailed(failure, error.message, error.retryAfterS);
       }
       throw error;
     }
   }
 }
-
-const failures: Readonly<Record<number, CallFailure>> = {
-  0: 'UNAVAILABLE',
-  400: 'MALFORMED',
-  429: 'OVERLOADED',
-  500: 'INTERNAL',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-};
 
 /** A call without an answer, as the runner of scenarios gets it. */
 export function noAnswerOf({ failure, message, retryAfterS }: CallFailed): NoAnswer {
@@ -360,7 +311,7 @@ export function noAnswerOf({ failure, message, retryAfterS }: CallFailed): NoAns
 }
 
 /** As scenarios and tests see a session. */
-export function sessionFacts(found: SessionView): SessionFacts {
+export function sessionFacts(found: SandboxSession): SessionFacts {
   return {
     sessionId: found.id,
     state: found.state.replace('RECEIPT_STATE_', ''),
@@ -374,7 +325,7 @@ export function sessionFacts(found: SessionView): SessionFacts {
 }
 
 /** As scenarios and tests see an event. */
-export function loggedEvent(view: SandboxEventView): LoggedEvent {
+export function loggedEvent(view: Event): LoggedEvent {
   return {
     id: view.id,
     type: view.type,

@@ -104,56 +104,6 @@ export function u64be(value: bigint | number): Uint8Array {
   return result;
 }
 
-/** Reads fields off a byte string from front to back; every short read is CryptoError INVALID_BYTES. */
-export class ByteReader {
-  readonly #bytes: Uint8Array;
-  #offset = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  /** The next `length` bytes, as a copy. */
-  take(length: number): Uint8Array {
-    const end = this.#offset + length;
-    if (!Number.isInteger(length) || length < 0 || end > this.#bytes.length) {
-      throw new CryptoError('INVALID_BYTES', 'the bytes end too early');
-    }
-    const part = this.#bytes.slice(this.#offset, end);
-    this.#offset = end;
-    return part;
-  }
-
-  u8(): number {
-    return this.take(1)[0]!;
-  }
-
-  u32be(): number {
-    const [a, b, c, d] = this.take(4);
-    return ((a! << 24) | (b! << 16) | (c! << 8) | d!) >>> 0;
-  }
-
-  u64be(): bigint {
-    const part = this.take(8);
-    return new DataView(part.buffer, part.byteOffset, 8).getBigUint64(0);
-  }
-
-  /** A part that carries its length in front as four bytes, big-endian. */
-  prefixed(): Uint8Array {
-    return this.take(this.u32be());
-  }
-
-  /** All remaining bytes, possibly none. */
-  rest(): Uint8Array {
-    return this.take(this.#bytes.length - this.#offset);
-  }
-
-  /** Refuses trailing bytes, so that one value has one encoding. */
-  end(): void {
-    if (this.#offset !== this.#bytes.length) throw new CryptoError('INVALID_BYTES', 'bytes are left over at the end');
-  }
-}
-
 /** Every part with its length in front (four bytes, big-endian): an injective encoding of a list of byte strings. */
 export function encodeParts(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;

@@ -35,9 +35,3 @@ export function assertValidPoint(curve: Curve, bytes: Uint8Array, what: string):
     throw new CryptoError('INVALID_POINT', `${what} is not a point of ${curve}`);
   }
 }
-
-/** The 32-byte x-only encoding (BIP-340) of a 33-byte public key. INVALID_POINT. */
-export function toXOnly(publicKey: Uint8Array): Uint8Array {
-  assertValidPoint('secp256k1', publicKey, 'the key');
-  return publicKey.slice(1);
-}

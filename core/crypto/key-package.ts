@@ -193,12 +193,6 @@ export function finishDkg(
   };
 }
 
-/** Drops the secret half of a key package. */
-export function publicPartOf(keyPackage: KeyPackage): PublicKeyPackage {
-  const { nodeId: _nodeId, signingShare: _signingShare, ...shared } = keyPackage;
-  return shared;
-}
-
 function chainCodeOf({ curve, threshold, totalNodes, commitmentsByDealer }: DkgTranscript): Uint8Array {
   return transcriptHash(
     'signmesh/chain-code/v1',

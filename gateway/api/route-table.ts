@@ -1,40 +1,7 @@
-/** The routes as a table, for documents and tests. */
+/** What follows from a route, and what contradicts itself in one. */
 
-import { type PreviewModule, previewOfTag } from './modules.ts';
-import type { Method, Route } from './route.ts';
+import type { Route } from './route.ts';
 import type { JsonSchema } from './schema-text.ts';
-import type { Scope } from './scopes.ts';
-
-export interface RouteRow {
-  readonly method: Method;
-  /** With ":name" parameters. */
-  readonly path: string;
-  readonly operationId: string;
-  readonly tag: string;
-  /** `any`: of any valid token; undefined: public. */
-  readonly scope: Scope | 'any' | undefined;
-  readonly limitClass: 'reads' | 'writes' | 'none';
-  /** Takes an Idempotency-Key. */
-  readonly idempotent: boolean;
-  /** The module whose `preview:` scope production asks for. */
-  readonly preview: PreviewModule | undefined;
-}
-
-export function routeTable(routes: readonly Route[]): readonly RouteRow[] {
-  return routes.map((route) => {
-    const { method, path, operationId, tag, scope, limitClass } = route;
-    return {
-      method,
-      path,
-      operationId,
-      tag,
-      scope,
-      limitClass,
-      idempotent: isIdempotent(route),
-      preview: previewOfTag(tag),
-    };
-  });
-}
 
 /** POSTs take an Idempotency-Key unless they say otherwise. */
 export function isIdempotent({ method, idempotent }: Pick<Route, 'method' | 'idempotent'>): boolean {

@@ -1,5 +1,7 @@
 /** GET /v1/me: what the caller's own token is and may do. Never the secret. */
+
 import Type from 'typebox';
+import { timestampOrNull } from '../../proto/timestamps.ts';
 import { actorOf } from '../api/principal.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
@@ -57,7 +59,6 @@ export function meRoutes(limits: RateLimitConfig | undefined): readonly Route[] 
       responses: { 200: { schema: Me, description: 'the token, without its secret' } },
       handle: async ({ principal }) => {
         const { tenant, environment, tokenId, token, scopes, providerConnectionIds } = principal;
-        const timeOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
         return {
           status: 200,
           body: {
@@ -71,8 +72,8 @@ export function meRoutes(limits: RateLimitConfig | undefined): readonly Route[] 
                 : {
                     id: tokenId,
                     name: token.name === '' ? null : token.name,
-                    created_at: timeOf(token.createdAtMs),
-                    expires_at: timeOf(token.expiresAtMs),
+                    created_at: timestampOrNull(token.createdAtMs),
+                    expires_at: timestampOrNull(token.expiresAtMs),
                   },
             scopes: [...scopes],
             provider_connection_ids: providerConnectionIds ?? null,

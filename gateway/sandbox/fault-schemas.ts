@@ -1,11 +1,12 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
+
 import Type, { type TSchema } from 'typebox';
+import { timestamp, timestampOrNull } from '../../proto/timestamps.ts';
 import type { ArmedStatus } from '../../scenarios/faults/control.ts';
 import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../scenarios/faults/vocabulary/fault.ts';
 import { Trigger } from '../../scenarios/faults/vocabulary/fault-parts.ts';
 import { liveOnly, simulatedOnly } from '../../scenarios/faults/vocabulary/kinds.ts';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
-import { isoTime, isoTimeOrNull } from './shared.ts';
 
 /** A fault left behind ends by itself. */
 export const faultLifetime = { defaultS: 300, maxS: 86_400 } as const;
@@ -78,8 +79,8 @@ export function faultView({ id, fault, state, triggerCount, armedMs, endsMs, exp
     state,
     trigger_count: triggerCount,
     strikes: triggerCount,
-    armed_at: isoTime(armedMs),
-    ends_at: isoTimeOrNull(endsMs),
-    expires_at: isoTime(expiresMs),
+    armed_at: timestamp(armedMs),
+    ends_at: timestampOrNull(endsMs),
+    expires_at: timestamp(expiresMs),
   };
 }

@@ -1,5 +1,7 @@
 /** /v1/sandbox/inboxes: a receiver of webhooks at this gateway, with its webhook, in one step. */
+
 import Type from 'typebox';
+import { timestamp } from '../../proto/timestamps.ts';
 import { EventList } from '../../wallets/delivery/webhooks/public.ts';
 import type { Route } from '../api/route.ts';
 import { route } from '../api/route.ts';
@@ -8,7 +10,7 @@ import { noSuch } from '../api/visibility.ts';
 import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { deliveriesKept, type Inbox, type InboxDelivery, inboxBodyBytes } from './inboxes.ts';
-import { common, isoTime, wholeList } from './shared.ts';
+import { common, wholeList } from './shared.ts';
 
 const Check = OneOf(['valid', 'invalid', 'missing']);
 
@@ -134,12 +136,12 @@ export function inboxRoutes({ inboxes, webhooks }: SandboxDeps): readonly Route[
 }
 
 function summaryOf({ id, url, createdMs, received }: Inbox) {
-  return { id, url, created_at: isoTime(createdMs), received };
+  return { id, url, created_at: timestamp(createdMs), received };
 }
 
 function deliveryView({ receivedMs, headers, body, bytes, checks, answered }: InboxDelivery) {
   return {
-    received_at: isoTime(receivedMs),
+    received_at: timestamp(receivedMs),
     headers,
     body: Buffer.from(body).toString('utf8'),
     bytes,

@@ -1,7 +1,9 @@
 /** /v1/sandbox/nodes: lists the processes of the cluster, and crashes, restarts, pauses and resumes one. */
+
 import Type from 'typebox';
 import type { Timers } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';
+import { timestampOrNull } from '../../proto/timestamps.ts';
 import { processName } from '../../scenarios/faults/cluster-names.ts';
 import type { ControlTakes, NodeStatus } from '../../scenarios/faults/control.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
@@ -10,7 +12,7 @@ import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts
 import { noSuch } from '../api/visibility.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
-import { common, isoTimeOrNull, wholeList } from './shared.ts';
+import { common, wholeList } from './shared.ts';
 
 /** The delay of an action on this gateway itself, so that its answer can leave. */
 const farewellMs = 100;
@@ -213,7 +215,7 @@ export function nodeView(status: NodeStatus, realMs: number) {
     state,
     pid,
     restarts,
-    started_at: isoTimeOrNull(startedMs),
+    started_at: timestampOrNull(startedMs),
     uptime_ms: isUp ? Math.max(0, Math.round(realMs - startedMs)) : null,
     linked,
     clock_offset_ms: clockOffsetMs,

@@ -1,12 +1,14 @@
 /** /v1/sandbox/recording: what the fault injector saw; and how a receiver of webhooks shall behave now. */
+
 import Type from 'typebox';
+import { timestamp } from '../../proto/timestamps.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Nullable, WholeNumberText } from '../api/schema-kit.ts';
 import { ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { EventView } from './event-schemas.ts';
-import { common, isoTime } from './shared.ts';
+import { common } from './shared.ts';
 
 const eventsMax = 10_000;
 const eventsDefault = 1_000;
@@ -75,7 +77,7 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
           session === undefined
             ? await ask(control, 'recording.read', takes)
             : await ask(control, 'recording.session', { tenant, session });
-        const body = { events: events.map(runEventJson), positions, next, lost, began_at: isoTime(beganMs) };
+        const body = { events: events.map(runEventJson), positions, next, lost, began_at: timestamp(beganMs) };
         return { status: 200, body };
       },
     }),

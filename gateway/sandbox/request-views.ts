@@ -1,15 +1,16 @@
 /** Requests as a page shows them: a line for all tenants' pages, and everything for its own tenant's. */
+
 import type { DescMessage } from '@bufbuild/protobuf';
 import Type, { type Static } from 'typebox';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { decodeMessage } from '../../proto/message-decoding.ts';
+import { timestamp } from '../../proto/timestamps.ts';
 import { withoutSecrets } from '../access-log/secret-text.ts';
 import { encodeProtoJson } from '../api/proto-json.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { signingMethods } from '../api/signing-methods.ts';
 import { type MaskSchema, masked, type NamedMaskSchemas } from './masking.ts';
 import type { RequestLog, SeenRequest } from './request-log.ts';
-import { isoTime } from './shared.ts';
 
 const text = (description: string) => Nullable(Type.String({ description }));
 /** Of a body as text. */
@@ -77,7 +78,7 @@ export function lineOf(log: RequestLog, seen: SeenRequest): RequestLineValue {
   return {
     id: String(number),
     tenant: principal?.tenant ?? null,
-    began_at: isoTime(log.beganMs(seen)),
+    began_at: timestamp(log.beganMs(seen)),
     duration_ms: Math.round((ending.endedMs - entry.startedMs) * 100) / 100,
     door: ending.door,
     method: ending.door === 'http' ? (ending.method ?? null) : null,

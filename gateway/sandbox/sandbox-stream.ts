@@ -3,8 +3,10 @@
  * new when its reader has taken the last message, and not before: a slow reader gets less, and costs no queue. When the supervisor is
  * away it says so, and begins again with a `hello` when it is back.
  */
+
 import type { Cancel, Timers } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';
+import { timestamp } from '../../proto/timestamps.ts';
 import type { SandboxControl, ScenarioStatus, StreamGives } from '../../scenarios/faults/control.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';
 import type { SeenSession, StreamPosition, StreamTopic } from '../../scenarios/faults/stream.ts';
@@ -17,7 +19,6 @@ import { nodeView } from './node-routes.ts';
 import type { RequestLog, SeenRequest } from './request-log.ts';
 import { lineOf, type RequestLineValue } from './request-views.ts';
 import { scenarioView } from './scenario-routes.ts';
-import { isoTime } from './shared.ts';
 import type { StreamPlace } from './stream-places.ts';
 import type { StreamBatchValue, StreamHelloValue, StreamSessionValue } from './stream-schemas.ts';
 import {
@@ -194,7 +195,7 @@ export class SandboxStream implements AsyncIterableIterator<string, undefined> {
     const { topics } = this.#options;
     const hello: StreamHelloValue = {
       ...{ kind: 'hello', world: about.world, version: this.#options.version },
-      began_at: isoTime(this.#place!.beganMs),
+      began_at: timestamp(this.#place!.beganMs),
       clusters: [...about.clusters],
       processes: this.#nodes(processes),
       faults: faults.map(faultView),

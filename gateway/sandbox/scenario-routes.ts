@@ -1,11 +1,13 @@
 /** /v1/sandbox/scenarios: runs a scenario file on this sandbox, by the runner of `signmesh scenario run --live`. */
+
 import Type from 'typebox';
+import { timestamp, timestampOrNull } from '../../proto/timestamps.ts';
 import type { ScenarioStatus } from '../../scenarios/faults/control.ts';
 import { type Route, route } from '../api/route.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 import { act, ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
-import { common, isoTime, isoTimeOrNull } from './shared.ts';
+import { common } from './shared.ts';
 
 const fileCharsMax = 200_000;
 
@@ -26,7 +28,7 @@ export const ScenarioView = Closed(
 );
 
 export function scenarioView({ startedMs, endedMs, ...status }: ScenarioStatus) {
-  return { ...status, started_at: isoTime(startedMs), ended_at: isoTimeOrNull(endedMs) };
+  return { ...status, started_at: timestamp(startedMs), ended_at: timestampOrNull(endedMs) };
 }
 
 export function scenarioRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly Route[] {

@@ -1,4 +1,5 @@
 /** /v1/sandbox/sessions: what is known of a session of the caller's tenant, and what a node would submit to it. */
+
 import Type from 'typebox';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
@@ -6,6 +7,7 @@ import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sa
 import { ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import { timestamp } from '../../proto/timestamps.ts';
 import { nodeNumberOf } from '../../scenarios/faults/cluster-names.ts';
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';
@@ -16,7 +18,7 @@ import { noSuch } from '../api/visibility.ts';
 import { ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { FrameView } from './event-schemas.ts';
-import { common, isoTime } from './shared.ts';
+import { common } from './shared.ts';
 
 const framesMax = 1_000;
 const framesDefault = 200;
@@ -211,8 +213,8 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     key_scheme: found.keyScheme === '' ? null : found.keyScheme,
     key_exposed: found.keyExposed,
     resume_token: found.resumeToken === '' ? null : found.resumeToken,
-    created_at: isoTime(Number(found.createdAtEpochMs)),
-    expires_at: isoTime(Number(found.expiresAtEpochMs)),
+    created_at: timestamp(Number(found.createdAtEpochMs)),
+    expires_at: timestamp(Number(found.expiresAtEpochMs)),
     transcript: seen === undefined ? null : seen.frames.map(runEventJson),
     transcript_truncated: seen?.truncated ?? false,
   };

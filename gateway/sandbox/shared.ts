@@ -15,12 +15,3 @@ export const common = {
 export function wholeList<K extends string, T>(key: K, items: readonly T[]) {
   return { [key]: items, has_more: false, next_cursor: null };
 }
-
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-/** Of a time that may be none, or that no date can be. */
-export function isoTimeOrNull(ms: number | null): string | null {
-  return ms === null || !Number.isFinite(ms) ? null : isoTime(ms);
-}

@@ -1,5 +1,7 @@
 /** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: advances the clock, restores a snapshot, resets. */
+
 import Type from 'typebox';
+import { timestamp } from '../../proto/timestamps.ts';
 import type { ControlGives, SnapshotStatus } from '../../scenarios/faults/control.ts';
 import { invalidFields } from '../api/errors/invalid-fields.ts';
 import type { ServiceError } from '../api/errors/service-error.ts';
@@ -7,7 +9,7 @@ import { type Route, route } from '../api/route.ts';
 import { Closed, ListOf, Name, PathId, Timestamp } from '../api/schema-kit.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
-import { common, isoTime, wholeList } from './shared.ts';
+import { common, wholeList } from './shared.ts';
 
 /** A year. */
 const advanceMaxMs = 365 * 86_400_000;
@@ -155,11 +157,11 @@ export function timeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly 
 }
 
 function clockView({ offsetMs, nowMs }: ControlGives<'clock.get'>) {
-  return { offset_ms: offsetMs, now: isoTime(nowMs) };
+  return { offset_ms: offsetMs, now: timestamp(nowMs) };
 }
 
 function snapshotView({ id, name, takenMs, bytes }: SnapshotStatus) {
-  return { id, name, taken_at: isoTime(takenMs), bytes };
+  return { id, name, taken_at: timestamp(takenMs), bytes };
 }
 
 function bothGiven(): ServiceError {

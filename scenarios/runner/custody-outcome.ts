@@ -2,9 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallExpectation } from './custody-format.ts';
 import { type Mismatch, tookMismatches } from './expectations.ts';
-import type { StepOutcome } from './outcome.ts';
+import { failureOfStatus, type StepOutcome } from './outcome.ts';
 import { fieldOf } from './references.ts';
-import type { CallFailure } from './world.ts';
 
 export interface CustodyAnswer {
   readonly http: number;
@@ -65,14 +64,6 @@ export function mayRepeat({ answer, failure }: CustodyOutcome): boolean {
   );
 }
 
-const failureOf: Readonly<Record<number, CallFailure>> = {
-  400: 'MALFORMED',
-  429: 'OVERLOADED',
-  500: 'INTERNAL',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-};
-
 /** Every mismatch. `answerOf`: gives another step's answer; `expect` has its references resolved. */
 export function callMismatches(
   expect: CallExpectation,
@@ -89,7 +80,7 @@ export function callMismatches(
   const { http, code, issue, error, same_as: same, retry_after_max_s: retryMaxS } = expect;
   if (http === 'any') return tookMismatches(expect, tookMs, world);
   if (error !== undefined) {
-    const kind = failure?.kind ?? failureOf[answer?.http ?? 0];
+    const kind = failure?.kind ?? failureOfStatus(answer?.http ?? 0);
     const known = kind === 'LOST' ? 'DEADLINE_EXCEEDED' : kind;
     if (known === undefined || (error !== 'any' && known !== error)) differs('error', error, told);
   } else if (answer === undefined) differs('http', http ?? 'an answer', told);

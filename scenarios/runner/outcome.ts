@@ -70,6 +70,19 @@ export function failureOfCode(code: GrpcCode): CallFailure {
   return kindOfCode[code] ?? 'INTERNAL';
 }
 
+const kindOfStatus: Readonly<Record<number, CallFailure>> = {
+  400: 'MALFORMED',
+  429: 'OVERLOADED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** The meaning of an HTTP status of the signing API for a caller; undefined: none. */
+export function failureOfStatus(http: number): CallFailure | undefined {
+  return kindOfStatus[http];
+}
+
 /** In one line, for a recording or a cause. */
 export function outcomeText({ answer, failure }: StepOutcome): string {
   if (failure !== undefined) {

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { routeTable } from '../../gateway/api/route-table.ts';
 import { root } from '../cli/support/up-process.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 
@@ -104,7 +103,7 @@ const documented = () =>
   Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
   );
-const served = () => routeTable(service.api.routes).map(({ method, path }) => `${method} ${path}`);
+const served = () => service.api.routes.map(({ method, path }) => `${method} ${path}`);
 
 test('the document is OpenAPI 3.1', () => expect(document.openapi).toMatch(/^3\.1\./));
 
@@ -125,7 +124,7 @@ test('the reference pages name every route with its scope', () => {
   const read = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
   // Sandbox routes of a module stand with their module.
   const pages = [read('wallet-api.md'), read('signing-api.md'), read('sandbox-api.md')].join('\n');
-  for (const { method, path, scope } of routeTable(service.api.routes)) {
+  for (const { method, path, scope } of service.api.routes) {
     const row = pages
       .split('\n')
       .find((line) => line.startsWith(`| \`${method}`) && line.includes(`\`${method} ${path}\``));

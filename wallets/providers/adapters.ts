@@ -1,16 +1,15 @@
 /** Every provider adapter, by kind. */
 
-import { bitgoAdapter } from './bitgo/adapter.ts';
-import { SimulatedBitgo } from './bitgo/custodian.ts';
+import { bitgo } from './bitgo/custodian.ts';
 import { type BooksOf, custodianBooks } from './books.ts';
-import { copperAdapter } from './copper/adapter.ts';
-import { SimulatedCopper } from './copper/custodian.ts';
-import { fireblocksAdapter } from './fireblocks/adapter.ts';
-import { SimulatedFireblocks } from './fireblocks/custodian.ts';
+import { copper } from './copper/custodian.ts';
+import { fireblocks } from './fireblocks/custodian.ts';
 import type { ProviderKind } from './port/kinds.ts';
 import type { ProviderAdapter } from './port/port.ts';
 import { sandboxAdapter } from './sandbox/adapter.ts';
+import type { CustodianBook } from './simulated/custodian-book.ts';
 import type { CustodianRecords } from './simulated/custodian-records.ts';
+import { type CustodianTerms, hostedAdapter } from './simulated/hosted.ts';
 import type { Sleep } from './simulated/latency.ts';
 
 export interface AdapterDeps {
@@ -26,13 +25,15 @@ export interface AdapterDeps {
 
 export function providerAdapters(deps: AdapterDeps): ReadonlyMap<ProviderKind, ProviderAdapter> {
   const { selfHosted, records, books, sleep } = deps;
-  const { fireblocks, bitgo, copper, sandbox } = custodianBooks(books);
+  const of = custodianBooks(books);
+  const hosted = (terms: CustodianTerms, book: CustodianBook) =>
+    hostedAdapter(terms, { records: records(terms.info.kind), book, sleep });
   const adapters = [
-    fireblocksAdapter(new SimulatedFireblocks(records('fireblocks'), fireblocks, sleep), fireblocks),
-    bitgoAdapter(new SimulatedBitgo(records('bitgo'), bitgo, sleep), bitgo),
-    copperAdapter(new SimulatedCopper(records('copper'), copper, sleep), copper),
+    hosted(fireblocks, of.fireblocks),
+    hosted(bitgo, of.bitgo),
+    hosted(copper, of.copper),
     selfHosted,
-    sandboxAdapter(sandbox),
+    sandboxAdapter(of.sandbox),
   ];
   return new Map(adapters.map((adapter) => [adapter.info.kind, adapter]));
 }

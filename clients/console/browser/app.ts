@@ -4,27 +4,27 @@ import { pageReadsHeader } from '../../../core/pages/page-reads.ts';
 import { tokenEntry } from '../../../core/pages/token-entry.ts';
 import { ApiError, type Client } from '../../client/index.ts';
 import type { Browser } from '../../report/html/browser/dom.ts';
-import { sessionOf } from './ceremonies.ts';
-import { clusterPanel } from './cluster-panel.ts';
-import { recordRequests } from './console-requests.ts';
-import type { ConsoleContext, Follow, FollowedData, MadeCall, Words } from './context.ts';
-import type { ConsoleBrowser } from './dom.ts';
+import { sessionOf } from './ceremonies/ceremonies.ts';
+import type { OpenSession } from './ceremonies/open-session.ts';
+import { sessionEvents } from './ceremonies/session-events.ts';
+import { sessionReads } from './ceremonies/session-reads.ts';
+import type { SessionViews } from './ceremonies/session-view.ts';
+import { clusterPanel } from './cluster/cluster-panel.ts';
+import { makePassing } from './cluster/passing.ts';
+import { pictureOf } from './cluster/picture.ts';
 import { drawPace } from './draw-pace.ts';
 import { laterPanels } from './later-panels.ts';
-import type { OpenSession } from './open-session.ts';
-import { makePassing } from './passing.ts';
-import { pictureOf } from './picture.ts';
-import { firstPlace, fragmentOf, placeOf } from './place.ts';
-import { render } from './preact.mjs';
-import { requestReads } from './request-reads.ts';
-import { sessionEvents } from './session-events.ts';
-import { sessionReads } from './session-reads.ts';
-import type { SessionViews } from './session-view.ts';
+import { requestReads } from './requests/request-reads.ts';
+import { recordRequests } from './shared/console-requests.ts';
+import type { ConsoleContext, Follow, FollowedData, MadeCall, Words } from './shared/context.ts';
+import type { ConsoleBrowser } from './shared/dom.ts';
+import { firstPlace, fragmentOf, placeOf } from './shared/place.ts';
+import { render } from './shared/preact.mjs';
+import { keyOf, makeStore } from './shared/store.ts';
+import { followStream } from './shared/stream.ts';
+import { makeTenants, pageClient, type Tenants } from './shared/tenants.ts';
+import type { Node } from './shared/ui.ts';
 import { panelNames, shell } from './shell.ts';
-import { keyOf, makeStore } from './store.ts';
-import { followStream } from './stream.ts';
-import { makeTenants, pageClient, type Tenants } from './tenants.ts';
-import type { Node } from './ui.ts';
 
 const madeMax = 20;
 
@@ -203,19 +203,19 @@ export function startConsole(page: ConsoleBrowser): void {
     page,
     {
       requests: async () => {
-        const { requestsPanel } = await import('./requests-panel.ts');
+        const { requestsPanel } = await import('./requests/requests-panel.ts');
         return (context) => requestsPanel(context, requests);
       },
       ceremonies: async () => {
-        const { ceremoniesPanel } = await import('./ceremonies-panel.ts');
+        const { ceremoniesPanel } = await import('./ceremonies/ceremonies-panel.ts');
         return (context) => ceremoniesPanel(context, reads, views);
       },
-      wallets: async () => (await import('./wallets-panel.ts')).walletsPanel,
-      webhooks: async () => (await import('./webhooks-panel.ts')).webhooksPanel,
-      time: async () => (await import('./time-panel.ts')).timePanel,
-      tenants: async () => (await import('./tenants-panel.ts')).tenantsPanel,
-      faults: async () => (await import('./faults-panel.ts')).faultsPanel,
-      load: async () => (await import('./load-panel.ts')).loadPanel,
+      wallets: async () => (await import('./wallets/wallets-panel.ts')).walletsPanel,
+      webhooks: async () => (await import('./webhooks/webhooks-panel.ts')).webhooksPanel,
+      time: async () => (await import('./panels/time-panel.ts')).timePanel,
+      tenants: async () => (await import('./panels/tenants-panel.ts')).tenantsPanel,
+      faults: async () => (await import('./panels/faults-panel.ts')).faultsPanel,
+      load: async () => (await import('./load/load-panel.ts')).loadPanel,
     },
     changed,
   );

@@ -2,7 +2,7 @@
  * When the page is drawn: once for many changes, at most so often, and with a pause that grows with what a draw takes, so that a slow
  * machine draws more seldom and still answers its reader. Runs in the browser.
  */
-import type { ConsoleBrowser } from './dom.ts';
+import type { ConsoleBrowser } from './shared/dom.ts';
 
 /** As often as the stream has messages. */
 const drawEveryMs = 100;

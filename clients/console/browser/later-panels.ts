@@ -3,10 +3,10 @@
  * itself again as soon as the service answers: a browser does not repeat an import that failed, and another version of the service
  * has other scripts. Runs in the browser.
  */
-import type { ConsoleContext } from './context.ts';
-import type { ConsoleBrowser } from './dom.ts';
-import { type Panel, placeOf } from './place.ts';
-import { h, type Node } from './ui.ts';
+import type { ConsoleContext } from './shared/context.ts';
+import type { ConsoleBrowser } from './shared/dom.ts';
+import { type Panel, placeOf } from './shared/place.ts';
+import { h, type Node } from './shared/ui.ts';
 
 export type DrawPanel = (context: ConsoleContext) => Node;
 export type LaterPanel = Exclude<Panel, 'cluster'>;

@@ -1,12 +1,12 @@
 /** What stands around the panels: the menu, the connection, notices, the form for a token, the last call. */
-import { lastCall } from './call-box.ts';
-import type { ConsoleContext } from './context.ts';
-import { textIn } from './dom.ts';
-import { type Panel, panels, placeOfId } from './place.ts';
-import type { VNode } from './preact.mjs';
-import type { ConsoleStore } from './store.ts';
-import { strangers } from './tenants.ts';
-import { button, h, type Node } from './ui.ts';
+import { lastCall } from './shared/call-box.ts';
+import type { ConsoleContext } from './shared/context.ts';
+import { textIn } from './shared/dom.ts';
+import { type Panel, panels, placeOfId } from './shared/place.ts';
+import type { VNode } from './shared/preact.mjs';
+import type { ConsoleStore } from './shared/store.ts';
+import { strangers } from './shared/tenants.ts';
+import { button, h, type Node } from './shared/ui.ts';
 
 export const panelNames: Readonly<Record<Panel, string>> = {
   cluster: 'Cluster',

@@ -119,8 +119,3 @@ const suites: Readonly<Record<AnyFrostSuite, Ciphersuite>> = {
 export function ciphersuite(suite: AnyFrostSuite): Ciphersuite {
   return suites[suite];
 }
-
-/** The suite that the keystore types use on a curve (Ed25519, or BIP-340 on secp256k1). */
-export function frostSuiteOf(curve: Curve): FrostSuite {
-  return curve === 'ed25519' ? 'FROST-ED25519-SHA512-v1' : 'FROST-secp256k1-SHA256-TR-v1';
-}

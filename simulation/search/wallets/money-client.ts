@@ -12,6 +12,7 @@ import { drawTerms } from './policies.ts';
 import { ProbeClient } from './probe-client.ts';
 import { race } from './races.ts';
 import { changeRiskRules } from './risk-client.ts';
+import { RunClient } from './run-client.ts';
 import type { FamilyStep } from './steps.ts';
 import { namedPolicies, networks, type OwnWallet, type Tenancy } from './tenancy.ts';
 import { TransferClient, watched } from './transfer-client.ts';
@@ -20,22 +21,9 @@ import { VoteClient } from './vote-client.ts';
 /** With as many wallets the newest may be archived. */
 const walletsMin = 4;
 
-export class MoneyClient {
-  readonly #tenancy: Tenancy;
-  readonly #operator: Operator;
-  readonly #draw: Draw;
-  readonly #others: readonly Tenancy[];
-  readonly #votes: VoteClient;
-  readonly #transfers: TransferClient;
-
-  constructor(tenancy: Tenancy, operator: Operator, draw: Draw, others: readonly Tenancy[]) {
-    this.#tenancy = tenancy;
-    this.#operator = operator;
-    this.#draw = draw;
-    this.#others = others;
-    this.#votes = new VoteClient(tenancy, operator, draw);
-    this.#transfers = new TransferClient(tenancy, operator, draw, others);
-  }
+export class MoneyClient extends RunClient {
+  readonly #votes = new VoteClient(this.tenancy, this.operator, this.draw);
+  readonly #transfers = new TransferClient(this.tenancy, this.operator, this.draw, this.others);
 
   async step(step: FamilyStep<'money'>): Promise<void> {
     switch (step) {
@@ -44,10 +32,10 @@ export class MoneyClient {
         return;
       case 'race':
         return race(
-          this.#draw,
+          this.draw,
           this.#wallet(),
-          this.#operator,
-          this.#tenancy.operators.map((one) => new MoneyClient(this.#tenancy, one, this.#draw, this.#others)),
+          this.operator,
+          this.tenancy.operators.map((one) => new MoneyClient(this.tenancy, one, this.draw, this.others)),
         );
       case 'vote':
         return this.#votes.step();
@@ -72,7 +60,7 @@ export class MoneyClient {
       case 'reuse':
         return this.#reuse();
       case 'probe':
-        return new ProbeClient(this.#tenancy, this.#operator, this.#draw, this.#others).step();
+        return new ProbeClient(this.tenancy, this.operator, this.draw, this.others).step();
       case 'replay':
         return this.replay();
       case 'dry_run':
@@ -80,17 +68,17 @@ export class MoneyClient {
       case 'malformed':
         return this.#transfers.malformed(this.#wallet());
       case 'risk_rule':
-        return changeRiskRules(this.#tenancy, this.#operator, this.#draw);
+        return changeRiskRules(this.tenancy, this.operator, this.draw);
     }
   }
 
   #wallet(): OwnWallet {
-    return this.#draw.pick(this.#tenancy.wallets);
+    return this.draw.pick(this.tenancy.wallets);
   }
 
   /** A policy of this name, if there is one. */
   #known(name: string): string | undefined {
-    return this.#tenancy.policies.some((one) => one.name === name) ? name : undefined;
+    return this.tenancy.policies.some((one) => one.name === name) ? name : undefined;
   }
 
   transfer(wallet: OwnWallet): Promise<string | undefined> {
@@ -102,26 +90,26 @@ export class MoneyClient {
   }
 
   async #cancel(): Promise<void> {
-    const made = this.#tenancy.submitted.filter(({ intentId }) => intentId !== null);
+    const made = this.tenancy.submitted.filter(({ intentId }) => intentId !== null);
     if (made.length === 0) return;
-    const { walletId, intentId } = this.#draw.pick(made.slice(-4));
+    const { walletId, intentId } = this.draw.pick(made.slice(-4));
     await this.cancelOne(walletId, intentId!);
   }
 
   async cancelOne(walletId: string, intentId: string): Promise<void> {
     const target = `/v1/wallets/${walletId}/transaction-intents/${intentId}/cancel`;
-    const { status, body } = await this.#operator.post(target, {}, this.#tenancy.key('cancel'));
+    const { status, body } = await this.operator.post(target, {}, this.tenancy.key('cancel'));
     if (status === 200 && body.status !== 'cancelled') found('changes-take-effect', `${target} leaves ${body.status}`);
     if (status !== 200 && status !== 409) found('changes-take-effect', `${target}: ${status} ${JSON.stringify(body)}`);
   }
 
   async #freeze(): Promise<void> {
-    await this.setFrozen(this.#wallet().id, this.#draw.chance(0.4));
+    await this.setFrozen(this.#wallet().id, this.draw.chance(0.4));
   }
 
   async setFrozen(id: string, isFrozen: boolean): Promise<void> {
     const what = isFrozen ? 'freeze' : 'unfreeze';
-    const { status, body } = await this.#operator.post(`/v1/wallets/${id}/${what}`, {}, this.#tenancy.key(what));
+    const { status, body } = await this.operator.post(`/v1/wallets/${id}/${what}`, {}, this.tenancy.key(what));
     const after = what === 'freeze' ? 'frozen' : 'active';
     if (status === 200 && body.status !== after) found('changes-take-effect', `${what} of ${id} leaves ${body.status}`);
     if (status !== 200 && status !== 409)
@@ -130,16 +118,16 @@ export class MoneyClient {
 
   async #patch(): Promise<void> {
     const { id } = this.#wallet();
-    const isConditional = this.#draw.chance(0.4);
-    const read = isConditional ? (await this.#operator.call('GET', `/v1/wallets/${id}`)).body.version : undefined;
+    const isConditional = this.draw.chance(0.4);
+    const read = isConditional ? (await this.operator.call('GET', `/v1/wallets/${id}`)).body.version : undefined;
     await this.change(id, this.settings(), read);
   }
 
   settings(): object {
-    const draw = this.#draw;
+    const draw = this.draw;
     const policy = draw.chance(0.3) ? (this.#known(draw.pick(namedPolicies)) ?? null) : undefined;
     return {
-      name: this.#tenancy.key('named'),
+      name: this.tenancy.key('named'),
       ...(draw.chance(0.3) && { approval_mode: draw.pick(['human_required', 'unspecified']) }),
       ...(draw.chance(0.2) && { signing_api: draw.pick(['allowed', 'intents_only']) }),
       ...(policy !== undefined && { policy }),
@@ -149,7 +137,7 @@ export class MoneyClient {
   /** Whether it succeeded. `expected`: only on this version. */
   async change(id: string, settings: object, expected?: number): Promise<boolean> {
     const body = { ...settings, ...(expected !== undefined && { expected_version: expected }) };
-    const { status, body: wallet } = await this.#operator.call('PATCH', `/v1/wallets/${id}`, body);
+    const { status, body: wallet } = await this.operator.call('PATCH', `/v1/wallets/${id}`, body);
     if (status === 409) return false;
     if (status !== 200) found('changes-take-effect', `PATCH of ${id}: ${status} ${JSON.stringify(wallet)}`);
     // A repeat after a lost answer finds it unchanged, or changed again by another.
@@ -161,17 +149,17 @@ export class MoneyClient {
 
   /** The newest, if enough are left. */
   async archiveOne(): Promise<void> {
-    const { wallets } = this.#tenancy;
+    const { wallets } = this.tenancy;
     const isEnough = wallets.length >= walletsMin || (await this.#open());
     if (isEnough) await this.archive(wallets.at(-1)!);
   }
 
   /** Whether there is one more. Its connection may be disconnected. */
   async #open(): Promise<boolean> {
-    const tenancy = this.#tenancy;
+    const tenancy = this.tenancy;
     const { connectionId, network } = this.#wallet();
     const body = { name: tenancy.key('later wallet'), provider_connection_id: connectionId, network };
-    const { status, body: wallet } = await this.#operator.call('POST', '/v1/wallets', body, tenancy.key('wallet'));
+    const { status, body: wallet } = await this.operator.call('POST', '/v1/wallets', body, tenancy.key('wallet'));
     if (![201, 409, 422].includes(status))
       found('changes-take-effect', `a wallet: ${status} ${JSON.stringify(wallet)}`);
     if (status === 201) tenancy.adopt(wallet);
@@ -180,12 +168,12 @@ export class MoneyClient {
 
   /** One of the first wallets stays. */
   async archive(wallet: OwnWallet): Promise<void> {
-    if (this.#tenancy.wallets.indexOf(wallet) < walletsMin - 1) return;
+    if (this.tenancy.wallets.indexOf(wallet) < walletsMin - 1) return;
     const { id } = wallet;
-    const { status, body } = await this.#operator.post(
+    const { status, body } = await this.operator.post(
       `/v1/wallets/${id}/archive`,
       { reason: 'drawn' },
-      this.#tenancy.key('archive'),
+      this.tenancy.key('archive'),
     );
     if (status === 200 && body.status !== 'archived')
       found('changes-take-effect', `archive of ${id} leaves ${body.status}`);
@@ -194,35 +182,35 @@ export class MoneyClient {
   }
 
   async #policy(): Promise<void> {
-    const { operators, modules } = this.#tenancy;
+    const { operators, modules } = this.tenancy;
     const actors = operators.map(({ actor }) => actor);
-    const name = this.#draw.chance(0.6) ? 'default' : this.#draw.pick(namedPolicies);
-    await this.#tenancy.setPolicy(this.#operator, name, drawTerms(this.#draw, actors, modules !== undefined));
+    const name = this.draw.chance(0.6) ? 'default' : this.draw.pick(namedPolicies);
+    await this.tenancy.setPolicy(this.operator, name, drawTerms(this.draw, actors, modules !== undefined));
   }
 
   /** The next version of `default` decides small transfers differently from the one before. */
   async turn(): Promise<void> {
-    const { policies } = this.#tenancy;
+    const { policies } = this.tenancy;
     const terms = policies.findLast(({ name }) => name === 'default')!.content;
     const denyFrom = terms.denyFrom === '0.01' ? undefined : '0.01';
-    await this.#tenancy.setPolicy(this.#operator, 'default', { ...terms, denyFrom, isDryRun: false });
+    await this.tenancy.setPolicy(this.operator, 'default', { ...terms, denyFrom, isDryRun: false });
   }
 
   async limit(wallet: OwnWallet): Promise<void> {
-    const { policies, submitted, modules } = this.#tenancy;
+    const { policies, submitted, modules } = this.tenancy;
     const terms = policies.findLast(({ name }) => name === 'default')!.content;
     const plain = { ...terms, isDryRun: false, denyFrom: undefined, denyAfter: undefined, denyBelow: undefined };
     const made = submitted.filter(({ walletId, intentId }) => walletId === wallet.id && intentId !== null).length;
-    const { body } = await this.#operator.call('GET', `/v1/wallets/${wallet.id}`);
+    const { body } = await this.operator.call('GET', `/v1/wallets/${wallet.id}`);
     const available = Number(body.assets[0].available) - 0.2;
-    const isOfBalance = modules === undefined && available > 0 && this.#draw.chance(0.4);
-    const limit = isOfBalance ? { denyBelow: available.toFixed(1) } : { denyAfter: made + this.#draw.int(1, 2) };
-    await this.#tenancy.setPolicy(this.#operator, 'default', { ...plain, ...limit });
+    const isOfBalance = modules === undefined && available > 0 && this.draw.chance(0.4);
+    const limit = isOfBalance ? { denyBelow: available.toFixed(1) } : { denyAfter: made + this.draw.int(1, 2) };
+    await this.tenancy.setPolicy(this.operator, 'default', { ...plain, ...limit });
   }
 
   async list(): Promise<void> {
-    const { lists } = this.#tenancy;
-    const draw = this.#draw;
+    const { lists } = this.tenancy;
+    const draw = this.draw;
     const kind = draw.pick(['deny', 'deny', 'watch', 'allow'] as const);
     const listed = lists.flatMap(({ content }) => content.addresses);
     // An allow list lifts a watch list.
@@ -233,10 +221,10 @@ export class MoneyClient {
     const append = draw.chance(0.8);
     const name = `ours-${kind}`;
     const body = { name, kind, entries: [{ address, network: networks.evm }], append };
-    const askedMs = this.#operator.nowMs;
-    const made = await this.#operator.made('/v1/compliance/lists', body, this.#tenancy.key('list'));
+    const askedMs = this.operator.nowMs;
+    const made = await this.operator.made('/v1/compliance/lists', body, this.tenancy.key('list'));
     const content = { kind, addresses: [address], append };
-    lists.push({ id: made.id, name, version: made.version, askedMs, madeMs: this.#operator.nowMs, content });
+    lists.push({ id: made.id, name, version: made.version, askedMs, madeMs: this.operator.nowMs, content });
   }
 
   async tryVote(walletId: string, intentId: string, approves: boolean): Promise<void> {
@@ -246,7 +234,7 @@ export class MoneyClient {
   /** Reads a list in small pages while it grows: each item once, and every item that existed before and after. */
   async #pages(): Promise<void> {
     const wallet = this.#wallet();
-    const [target, name] = this.#draw.pick([
+    const [target, name] = this.draw.pick([
       [`/v1/wallets/${wallet.id}/transaction-intents`, 'transaction_intents'],
       ['/v1/transaction-intents', 'transaction_intents'],
       ['/v1/wallets', 'wallets'],
@@ -255,10 +243,10 @@ export class MoneyClient {
       ['/v1/events', 'events'],
       ['/v1/provider-connections', 'provider_connections'],
     ] as const);
-    const known = this.#tenancy.submitted.filter(
+    const known = this.tenancy.submitted.filter(
       ({ intentId, walletId }) => intentId !== null && (target.startsWith('/v1/transaction') || walletId === wallet.id),
     );
-    const items = await this.#operator.list<{ id: string; sequence?: number }>(target, name, this.#draw.int(1, 7));
+    const items = await this.operator.list<{ id: string; sequence?: number }>(target, name, this.draw.int(1, 7));
     const ids = items.map(({ id }) => id);
     const twice = ids.find((id, at) => ids.indexOf(id) !== at);
     if (twice !== undefined) found('pages-complete', `${target} lists ${twice} twice`);
@@ -274,12 +262,12 @@ export class MoneyClient {
 
   async #read(): Promise<void> {
     const { id } = this.#wallet();
-    const { status, body } = await this.#operator.call('GET', `/v1/wallets/${id}`);
+    const { status, body } = await this.operator.call('GET', `/v1/wallets/${id}`);
     if (status !== 200) found('changes-take-effect', `GET of ${id}: ${status} ${JSON.stringify(body)}`);
-    const made = this.#tenancy.submitted.filter(({ intentId }) => intentId !== null);
+    const made = this.tenancy.submitted.filter(({ intentId }) => intentId !== null);
     if (made.length === 0) return;
-    const { walletId, intentId } = this.#draw.pick(made);
-    const answer = await this.#operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
+    const { walletId, intentId } = this.draw.pick(made);
+    const answer = await this.operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
     if (answer.status !== 200) found('changes-take-effect', `GET of ${intentId}: ${answer.status}`);
   }
 
@@ -289,16 +277,16 @@ export class MoneyClient {
 
   /** The service refuses a key with another body, or from another caller. */
   async #reuse(): Promise<void> {
-    const used = this.#tenancy.posts.filter(({ target }) => target.endsWith('/transaction-intents'));
+    const used = this.tenancy.posts.filter(({ target }) => target.endsWith('/transaction-intents'));
     if (used.length === 0) return;
-    await reuse(this.#draw, this.#tenancy, this.#draw.pick(used));
+    await reuse(this.draw, this.tenancy, this.draw.pick(used));
   }
 
   /** An earlier request, with its key: its first answer, and no second effect. */
   async replay(): Promise<void> {
-    const { posts } = this.#tenancy;
+    const { posts } = this.tenancy;
     if (posts.length === 0) return;
-    const { operator, target, body, key } = this.#draw.pick(posts);
+    const { operator, target, body, key } = this.draw.pick(posts);
     await operator.call('POST', target, body, key);
   }
 }

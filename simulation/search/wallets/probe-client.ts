@@ -1,49 +1,37 @@
 /** What a caller must not see or use: another tenant's records, other provider connections than its own, a revoked token. */
 
-import type { Draw } from '../../cluster/draw.ts';
 import { found } from '../../service/invariants/finding.ts';
 import type { Operator } from './operator.ts';
-import type { OwnWallet, RequestedTransfer, Tenancy } from './tenancy.ts';
+import { RunClient } from './run-client.ts';
+import type { OwnWallet, RequestedTransfer } from './tenancy.ts';
 
 /** "Gateways follow a revocation within 5 s", and a second for the calls. */
 const revokedWithinMs = 6_000;
 
 type Call = readonly [method: string, target: string, body: unknown];
 
-export class ProbeClient {
-  readonly #tenancy: Tenancy;
-  readonly #operator: Operator;
-  readonly #draw: Draw;
-  readonly #others: readonly Tenancy[];
-
-  constructor(tenancy: Tenancy, operator: Operator, draw: Draw, others: readonly Tenancy[]) {
-    this.#tenancy = tenancy;
-    this.#operator = operator;
-    this.#draw = draw;
-    this.#others = others;
-  }
-
+export class ProbeClient extends RunClient {
   async step(): Promise<void> {
-    const { limited, isCalm } = this.#tenancy;
-    const what = this.#draw.weighted({ tenant: 4, connection: limited.length === 0 ? 0 : 4, token: isCalm ? 1 : 0 });
+    const { limited, isCalm } = this.tenancy;
+    const what = this.draw.weighted({ tenant: 4, connection: limited.length === 0 ? 0 : 4, token: isCalm ? 1 : 0 });
     if (what === 'token') return this.#revoke();
     if (what === 'connection') {
-      const { operator, connections } = this.#draw.pick(limited);
+      const { operator, connections } = this.draw.pick(limited);
       return this.#ofConnections(operator, connections);
     }
-    const theirs = this.#others.flatMap(({ wallets, submitted }) => wallets.map((wallet) => ({ wallet, submitted })));
+    const theirs = this.others.flatMap(({ wallets, submitted }) => wallets.map((wallet) => ({ wallet, submitted })));
     if (theirs.length === 0) return;
-    const { wallet, submitted } = this.#draw.pick(theirs);
-    await this.#hidden(this.#operator, wallet, submitted, 'another tenant');
+    const { wallet, submitted } = this.draw.pick(theirs);
+    await this.#hidden(this.operator, wallet, submitted, 'another tenant');
   }
 
   async #ofConnections(limited: Operator, connections: readonly string[]): Promise<void> {
-    const { wallets, submitted } = this.#tenancy;
+    const { wallets, submitted } = this.tenancy;
     const hidden = wallets.filter((wallet) => !connections.includes(wallet.connectionId));
-    if (hidden.length > 0 && this.#draw.chance(0.4)) {
-      return this.#hidden(limited, this.#draw.pick(hidden), submitted, 'another connection');
+    if (hidden.length > 0 && this.draw.chance(0.4)) {
+      return this.#hidden(limited, this.draw.pick(hidden), submitted, 'another connection');
     }
-    const [target, name] = this.#draw.pick([
+    const [target, name] = this.draw.pick([
       ['/v1/wallets', 'wallets'],
       ['/v1/transaction-intents', 'transaction_intents'],
       ['/v1/transaction-intents?awaiting_my_vote=true', 'transaction_intents'],
@@ -60,7 +48,7 @@ export class ProbeClient {
   }
 
   #isArchived(id: string): boolean {
-    return this.#tenancy.posts.some(({ target }) => target === `/v1/wallets/${id}/archive`);
+    return this.tenancy.posts.some(({ target }) => target === `/v1/wallets/${id}/archive`);
   }
 
   async #hidden(
@@ -77,16 +65,16 @@ export class ProbeClient {
       ['GET', `/v1/wallets/${id}/transaction-intents`, undefined],
       ...(intent == null ? [] : ofIntent(id, intent)),
     ];
-    const [method, target, body] = this.#draw.pick(calls);
-    const key = method === 'POST' ? this.#tenancy.key('probe') : undefined;
+    const [method, target, body] = this.draw.pick(calls);
+    const key = method === 'POST' ? this.tenancy.key('probe') : undefined;
     const { status } = await operator.call(method, target, body, key);
     if (status !== 404) found('tenants-apart', `${method} ${target} of ${whose} answers ${status}`);
   }
 
   /** Every gateway knows the token, and none takes it after its revocation. */
   async #revoke(): Promise<void> {
-    const { world, name } = this.#tenancy;
-    const { operator, tokenId } = await this.#tenancy.hire('guest');
+    const { world, name } = this.tenancy;
+    const { operator, tokenId } = await this.tenancy.hire('guest');
     const gateways = world.processes.filter((process) => process.startsWith('gateway'));
     const statuses = () =>
       Promise.all(

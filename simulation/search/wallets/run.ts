@@ -29,6 +29,7 @@ import type { Operator } from './operator.ts';
 import { chainBlockMs, drawFaults, planOf, type RunPlan } from './profiles.ts';
 import { ReconClient } from './recon-client.ts';
 import type { RunRecording } from './recorded-run.ts';
+import type { RunClient } from './run-client.ts';
 import { settle } from './settle.ts';
 import { SigningClient } from './signing-client.ts';
 import type { Family, FamilyStep } from './steps.ts';
@@ -183,7 +184,8 @@ async function work(tenancies: readonly Tenancy[], plan: RunPlan, world: Custody
         const family = draw.weighted(plan.shares);
         const step = draw.weighted(plan.weights[family]);
         tenancy.landmarks.reach(`step ${step}`);
-        await take(tenancy, at, draw, others, family, step);
+        const operator = tenancy.operators[at % tenancy.operators.length]!;
+        await new clientOf[family](tenancy, operator, draw, others).step(step as never);
         if (draw.chance(0.4)) await tenancy.owner.client.pause(draw.int(1, 900));
       }
     }),
@@ -191,33 +193,18 @@ async function work(tenancies: readonly Tenancy[], plan: RunPlan, world: Custody
   await Promise.all(clients);
 }
 
-function take(
-  tenancy: Tenancy,
-  at: number,
-  draw: Draw,
-  others: readonly Tenancy[],
-  family: Family,
-  step: string,
-): Promise<void> {
-  const operator = tenancy.operators[at % tenancy.operators.length]!;
-  switch (family) {
-    case 'money':
-      return new MoneyClient(tenancy, operator, draw, others).step(step as FamilyStep<'money'>);
-    case 'hooks':
-      return new HookClient(tenancy, operator, draw).step(step as FamilyStep<'hooks'>);
-    case 'signing':
-      return new SigningClient(tenancy, operator, draw).step(step as FamilyStep<'signing'>);
-    case 'tokens':
-      return new TokenClient(tenancy, operator, draw).step(step as FamilyStep<'tokens'>);
-    case 'treasury':
-      return new TreasuryClient(tenancy, operator, draw).step(step as FamilyStep<'treasury'>);
-    case 'vaults':
-      return new VaultClient(tenancy, operator, draw).step(step as FamilyStep<'vaults'>);
-    case 'access':
-      return new AccessClient(tenancy, operator).step(step as FamilyStep<'access'>);
-    case 'connections':
-      return new ConnectionClient(tenancy, operator, draw).step(step as FamilyStep<'connections'>);
-    case 'recon':
-      return new ReconClient(tenancy, operator, draw).step(step as FamilyStep<'recon'>);
-  }
-}
+type ClientOf<F extends Family> = new (
+  ...of: ConstructorParameters<typeof RunClient>
+) => { step(step: FamilyStep<F>): Promise<void> };
+
+const clientOf: { readonly [F in Family]: ClientOf<F> } = {
+  money: MoneyClient,
+  hooks: HookClient,
+  signing: SigningClient,
+  tokens: TokenClient,
+  treasury: TreasuryClient,
+  vaults: VaultClient,
+  access: AccessClient,
+  connections: ConnectionClient,
+  recon: ReconClient,
+};

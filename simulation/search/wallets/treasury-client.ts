@@ -1,44 +1,33 @@
 /** A client of a random run of the treasury: strategies, plans, their execution, a faulty venue. docs/treasury.md. */
 
-import type { Draw } from '../../cluster/draw.ts';
 import { found } from '../../service/invariants/finding.ts';
-import type { Operator } from './operator.ts';
+import { RunClient } from './run-client.ts';
 import type { FamilyStep } from './steps.ts';
-import { networks, type StrategyFacts, type Tenancy } from './tenancy.ts';
+import { networks, type StrategyFacts } from './tenancy.ts';
 
 const strategiesMax = 2;
 
-export class TreasuryClient {
-  readonly #tenancy: Tenancy;
-  readonly #operator: Operator;
-  readonly #draw: Draw;
-
-  constructor(tenancy: Tenancy, operator: Operator, draw: Draw) {
-    this.#tenancy = tenancy;
-    this.#operator = operator;
-    this.#draw = draw;
-  }
-
+export class TreasuryClient extends RunClient {
   async step(step: FamilyStep<'treasury'>): Promise<void> {
-    const { modules } = this.#tenancy;
+    const { modules } = this.tenancy;
     if (modules === undefined) return;
     if (step === 'market') return this.#market();
     if (step === 'strategy' || modules.strategies.length === 0) return this.#strategy(modules.strategies);
-    const strategy = this.#draw.pick(modules.strategies);
-    if (this.#draw.chance(0.5)) await this.#market();
+    const strategy = this.draw.pick(modules.strategies);
+    if (this.draw.chance(0.5)) await this.#market();
     if (step === 'rebalance') return this.#rebalance(strategy);
-    const open = await this.#operator.list<{ id: string; status: string }>(
+    const open = await this.operator.list<{ id: string; status: string }>(
       '/v1/treasury/plans',
       'plans',
-      this.#draw.int(1, 5),
+      this.draw.int(1, 5),
     );
-    const plan = this.#draw.pick([
+    const plan = this.draw.pick([
       ...open.filter(({ status }) => status === 'pending_approval' || status === 'proposed'),
       undefined,
     ]);
     if (plan === undefined) return;
     const what = step === 'execute' ? 'execute' : 'cancel';
-    const from = this.#tenancy.sequence;
+    const from = this.tenancy.sequence;
     const { status, body } = await this.#post(`/v1/treasury/plans/${plan.id}/${what}`, {}, what);
     if (status === 200 && what === 'execute' && !modules.executions.has(plan.id)) modules.executions.set(plan.id, from);
     if (status === 200 && what === 'cancel' && body.status !== 'cancelled') {
@@ -47,11 +36,11 @@ export class TreasuryClient {
   }
 
   async #strategy(known: StrategyFacts[]): Promise<void> {
-    const draw = this.#draw;
-    const wallets = this.#tenancy.wallets.filter(({ network }) => network === networks.evm);
+    const draw = this.draw;
+    const wallets = this.tenancy.wallets.filter(({ network }) => network === networks.evm);
     if (known.length >= strategiesMax || wallets.length === 0) return;
     // The wallet of another network gives a plan a second trade.
-    const others = this.#tenancy.wallets.filter(({ network }) => network !== networks.evm);
+    const others = this.tenancy.wallets.filter(({ network }) => network !== networks.evm);
     const other = others.length > 0 && draw.chance(0.7) ? draw.pick(others) : undefined;
     const walletIds = [draw.pick(wallets).id, ...(other === undefined ? [] : [other.id])];
     const weight = draw.pick([2_000, 5_000, 8_000]);
@@ -61,7 +50,7 @@ export class TreasuryClient {
     const maxTradeUsd = draw.chance(0.5) ? 500 : undefined;
     const cooldownS = draw.chance(0.3) ? 5 : 0;
     const body = {
-      name: this.#tenancy.key('strategy'),
+      name: this.tenancy.key('strategy'),
       wallet_ids: walletIds,
       targets: [
         { asset: 'ETH', weight_bps: weight, band_bps: 100 },
@@ -80,7 +69,7 @@ export class TreasuryClient {
   }
 
   async #rebalance({ id, autonomy }: StrategyFacts): Promise<void> {
-    const isDryRun = this.#draw.chance(0.3);
+    const isDryRun = this.draw.chance(0.3);
     const { status, body } = await this.#post(
       '/v1/treasury/rebalance',
       { strategy_id: id, dry_run: isDryRun },
@@ -94,16 +83,16 @@ export class TreasuryClient {
   }
 
   async #market(): Promise<void> {
-    const draw = this.#draw;
+    const draw = this.draw;
     const mode = draw.pick(['normal', 'normal', 'partial', 'partial', 'partial', 'refuse', 'silent'] as const);
     const venue = { mode, ...(mode === 'partial' && { fill_bps: 4_000 }) };
     const prices = draw.chance(0.3) ? [{ asset: 'ETH', price_usd: `${draw.int(2_000, 4_000)}` }] : [];
-    await this.#operator.made('/v1/sandbox/market', { venue, prices }, this.#tenancy.key('market'));
+    await this.operator.made('/v1/sandbox/market', { venue, prices }, this.tenancy.key('market'));
   }
 
   async #post(target: string, body: object, label: string) {
-    const key = this.#tenancy.key(label);
-    const answer = await this.#operator.post(target, body, key);
+    const key = this.tenancy.key(label);
+    const answer = await this.operator.post(target, body, key);
     // 400: a wallet that is no longer active.
     if (![200, 201, 400, 409, 422].includes(answer.status)) {
       found('changes-take-effect', `POST ${target}: ${answer.status} ${JSON.stringify(answer.body)}`);

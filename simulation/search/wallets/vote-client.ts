@@ -3,10 +3,8 @@
  * another version, and after the time is over.
  */
 
-import type { Draw } from '../../cluster/draw.ts';
 import { found } from '../../service/invariants/finding.ts';
-import type { Operator } from './operator.ts';
-import type { Tenancy } from './tenancy.ts';
+import { RunClient } from './run-client.ts';
 
 /** An intent that waits for votes. */
 export interface Voted {
@@ -20,28 +18,18 @@ export interface Voted {
 
 export type VoteDecision = 'approve' | 'reject';
 
-export class VoteClient {
-  readonly #tenancy: Tenancy;
-  readonly #operator: Operator;
-  readonly #draw: Draw;
-
-  constructor(tenancy: Tenancy, operator: Operator, draw: Draw) {
-    this.#tenancy = tenancy;
-    this.#operator = operator;
-    this.#draw = draw;
-  }
-
+export class VoteClient extends RunClient {
   /** On an intent of its inbox; sometimes on any other that waits for votes. */
   async step(): Promise<void> {
-    if (this.#draw.chance(0.3)) return this.#anyVote();
+    if (this.draw.chance(0.3)) return this.#anyVote();
     const inbox = await this.#waiting('awaiting_my_vote=true');
     if (inbox.length === 0) return this.#anyVote();
-    await this.#drawnVote(this.#draw.pick(inbox));
+    await this.#drawnVote(this.draw.pick(inbox));
   }
 
   /** Unless it has no vote. */
   async tryVote(walletId: string, intentId: string, decision: VoteDecision): Promise<void> {
-    const { body } = await this.#operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
+    const { body } = await this.operator.call('GET', `/v1/wallets/${walletId}/transaction-intents/${intentId}`);
     const intent = body as Voted;
     if (this.#mayVote(intent)) await this.vote(intent, decision);
   }
@@ -58,13 +46,13 @@ export class VoteClient {
       ...(decision === 'reject' && { reason: 'drawn' }),
       ...(expected > 0 && { expected_version: expected }),
     };
-    const { status, body: shown } = await this.#operator.post(target, body, this.#tenancy.key('vote'));
+    const { status, body: shown } = await this.operator.post(target, body, this.tenancy.key('vote'));
     if (status === 409) return;
     if (status !== 200) found('votes-as-required', `POST ${target}: ${status} ${JSON.stringify(shown)}`);
     const recorded = (shown.approvals as { by: string; decision: string }[]).some(
-      ({ by }) => by === this.#operator.actor,
+      ({ by }) => by === this.operator.actor,
     );
-    if (!recorded) found('votes-as-required', `${id} does not show the vote of ${this.#operator.actor}`);
+    if (!recorded) found('votes-as-required', `${id} does not show the vote of ${this.operator.actor}`);
   }
 
   /** On any intent that waits; if this actor has no vote on it, the vote is refused. */
@@ -72,31 +60,31 @@ export class VoteClient {
     const waiting = await this.#waiting('status=pending_approval');
     if (waiting.length === 0) return;
     const others = waiting.filter((intent) => !this.#mayVote(intent));
-    const intent = this.#draw.pick(others.length > 0 ? others : waiting);
+    const intent = this.draw.pick(others.length > 0 ? others : waiting);
     if (this.#mayVote(intent)) {
       await this.#drawnVote(intent);
       return;
     }
     const { id, wallet_id: walletId } = intent;
     const target = `/v1/wallets/${walletId}/transaction-intents/${id}/approve`;
-    const { status } = await this.#operator.call('POST', target, { decision: 'approve' }, this.#tenancy.key('vote'));
+    const { status } = await this.operator.call('POST', target, { decision: 'approve' }, this.tenancy.key('vote'));
     if (status !== 403 && status !== 409)
-      found('votes-as-required', `${this.#operator.actor}, who has no vote on ${id}, votes: ${status}`);
+      found('votes-as-required', `${this.operator.actor}, who has no vote on ${id}, votes: ${status}`);
   }
 
   #waiting(filter: string): Promise<Voted[]> {
-    return this.#operator.list<Voted>(`/v1/transaction-intents?${filter}`, 'transaction_intents');
+    return this.operator.list<Voted>(`/v1/transaction-intents?${filter}`, 'transaction_intents');
   }
 
   #mayVote({ initiator, approvers }: Pick<Voted, 'initiator' | 'approvers'>): boolean {
-    const { actor } = this.#operator;
+    const { actor } = this.operator;
     return initiator !== actor && (approvers.length === 0 || approvers.includes(actor));
   }
 
   /** Sometimes on one version only, which may be another one. */
   async #drawnVote(intent: Voted): Promise<void> {
-    const decision = this.#draw.chance(0.8) ? 'approve' : 'reject';
-    const expected = this.#draw.chance(0.2) ? intent.version + this.#draw.int(0, 1) : 0;
+    const decision = this.draw.chance(0.8) ? 'approve' : 'reject';
+    const expected = this.draw.chance(0.2) ? intent.version + this.draw.int(0, 1) : 0;
     await this.vote(intent, decision, expected);
   }
 }

@@ -4,7 +4,6 @@
  */
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
-import type { Client } from '../client.ts';
 import type { DeliveredRequest } from '../receivers.ts';
 import { DocumentedLedger, type IntentTold, type ToldEvent, type ToldWallet } from './documented-ledger.ts';
 import { DocumentedModules } from './documented-modules.ts';
@@ -32,48 +31,7 @@ export interface Books {
   readonly events: readonly ToldEvent[];
 }
 
-/** The answer to a client for an idempotency key: the id of the intent, or null after a refusal. */
-export type AnswersByKey = ReadonlyMap<string, string | null>;
-
 const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
-
-/** Reads everything; `settled`: once every intent has ended. Throws when that takes longer than `withinMs`. */
-export async function readBooks(client: Client, withinMs = 600_000): Promise<Books> {
-  for (let waitedMs = 0; ; waitedMs += 500) {
-    const wallets = await readAll<ToldWallet>(client, '/v1/wallets', 'wallets');
-    const lists: BookedIntent[] = [];
-    for (const { id } of wallets) {
-      lists.push(
-        ...(await readAll<BookedIntent>(client, `/v1/wallets/${id}/transaction-intents`, 'transaction_intents')),
-      );
-    }
-    const open = lists.filter(({ status }) => !ends.has(status));
-    if (open.length === 0) {
-      const events = await readAll<ToldEvent>(client, '/v1/events', 'events');
-      return { wallets: await readAll<ToldWallet>(client, '/v1/wallets', 'wallets'), intents: lists, events };
-    }
-    if (waitedMs >= withinMs)
-      throw new Error(`intents have not ended: ${open.map(({ id, status }) => `${id} ${status}`)}`);
-    await client.pause(500);
-  }
-}
-
-export async function readAll<T>(client: Client, path: string, list: string): Promise<T[]> {
-  const items: T[] = [];
-  let cursor: string | null = null;
-  do {
-    const { status, body } = await client.call('GET', `${path}?limit=100${cursor === null ? '' : `&cursor=${cursor}`}`);
-    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
-    items.push(...(body[list] as T[]));
-    cursor = body.next_cursor as string | null;
-  } while (cursor !== null);
-  return items;
-}
-
-/** Events without gaps, money as the docs say, one intent a key. */
-export function checkBooks(books: Books, told: AnswersByKey): string[] {
-  return [...checkMoney(books), ...checkKeys(books.intents, told)];
-}
 
 /** Events without gaps, and money as the docs say. It does not check the reservations of open intents. */
 export function checkMoney({ wallets, intents, events }: Books): string[] {
@@ -103,22 +61,6 @@ export function checkMoney({ wallets, intents, events }: Books): string[] {
     else if (paid.has(transaction)) faults.push(`${id} and ${paid.get(transaction)} name one transaction`);
     else paid.set(transaction, id);
   }
-  return faults;
-}
-
-/** An idempotency key has one intent, and the answer names it. */
-function checkKeys(intents: readonly BookedIntent[], told: AnswersByKey): string[] {
-  const faults: string[] = [];
-  const byKey = new Map<string, string[]>();
-  for (const { id, metadata } of intents) {
-    const key = metadata.key ?? '';
-    byKey.set(key, [...(byKey.get(key) ?? []), id]);
-  }
-  for (const [key, id] of told) {
-    const made = byKey.get(key) ?? [];
-    if (made.join() !== (id ?? '')) faults.push(`key ${key} was told ${id}, and made ${made.join(', ') || 'nothing'}`);
-  }
-  for (const key of byKey.keys()) if (!told.has(key)) faults.push(`key ${key} made an intent that no client asked for`);
   return faults;
 }
 
@@ -152,13 +94,4 @@ export function checkWebhook(
     if (sequence > from && !bodies.has(eventId)) faults.push(`event ${sequence} never reached ${url}`);
   }
   return faults;
-}
-
-/** Whether the webhook has everything; for waiting. */
-export function isDelivered(
-  webhook: BookedWebhook,
-  events: readonly ToldEvent[],
-  received: readonly DeliveredRequest[],
-): boolean {
-  return checkWebhook(webhook, events, received).length === 0;
 }

@@ -8,29 +8,16 @@ import { type SigningMethod, signingMethods } from '../../../gateway/api/signing
 import { readBase64 } from '../../../proto/base64.ts';
 import type { ProcessName } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
-import { failureOfCode } from '../../../scenarios/runner/outcome.ts';
+import { failureOfCode, failureOfStatus } from '../../../scenarios/runner/outcome.ts';
 import { factsOf, type Seen, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
 import type { GrpcCode } from '../../../scenarios/runner/terms.ts';
-import type {
-  CallFailure,
-  QuestionName,
-  Questions,
-  ReceivedDelivery,
-  ScenarioWorld,
-} from '../../../scenarios/runner/world.ts';
+import type { QuestionName, Questions, ReceivedDelivery, ScenarioWorld } from '../../../scenarios/runner/world.ts';
 import type { ClientAnswer } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
 import { readAnswer } from './signing-answer.ts';
 
 /** A call without an answer times out after this time, as a live client's does. */
 const callTimeoutMs = 35_000;
-const failureOf: Readonly<Record<number, CallFailure>> = {
-  400: 'MALFORMED',
-  429: 'OVERLOADED',
-  500: 'INTERNAL',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-};
 
 /** Of the header: the gateway gives whole seconds. */
 function retryAfterOf(header: string | undefined): { readonly retryAfterS?: number } {
@@ -83,7 +70,7 @@ export function custodyScenarioWorld(
     const { error } = gets.body as { readonly error?: { readonly message?: string } };
     const { retryAfterS } = gets;
     return {
-      ...{ failure: failureOf[gets.status] ?? 'INTERNAL', message: error?.message ?? String(gets.status) },
+      ...{ failure: failureOfStatus(gets.status) ?? 'INTERNAL', message: error?.message ?? String(gets.status) },
       ...(retryAfterS !== undefined && { retryAfterS }),
     };
   };

@@ -1,7 +1,7 @@
 /** The form of every fault, made from the vocabulary's schema: its fields, and bodies that the schema takes. */
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { type FaultSchema, faultBody, fieldsOf, isCommon } from '../../../clients/console/browser/fault-form.ts';
+import { type FaultSchema, faultBody, fieldsOf, isCommon } from '../../../clients/console/browser/shared/fault-form.ts';
 import { consoleFile } from '../../../clients/console/page.ts';
 import { faultKinds, faultSchemas } from '../../../scenarios/faults/vocabulary/fault.ts';
 import { Trigger } from '../../../scenarios/faults/vocabulary/fault-parts.ts';

@@ -1,8 +1,8 @@
 /** The plots of the Load panel: rates, refusals by reason, the windows of faults, queues and pools of nonces. */
 import { expect, test } from 'vitest';
 import type { SandboxFigures, SandboxQueues } from '../../../clients/client/index.ts';
-import { faultSpans, loadPlots } from '../../../clients/console/browser/load-plots.ts';
-import type { FigurePoint } from '../../../clients/console/browser/store.ts';
+import { faultSpans, loadPlots } from '../../../clients/console/browser/load/load-plots.ts';
+import type { FigurePoint } from '../../../clients/console/browser/shared/store.ts';
 
 const figures = (more: Partial<SandboxFigures> = {}): SandboxFigures => ({
   ...{ over_ms: 500, frames: 0, bytes: 0, began: 0, completed: 20, failed: 1, p50_ms: 4, p99_ms: 9 },

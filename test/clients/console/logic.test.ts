@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SandboxFault, SandboxNode, SandboxSession, SandboxStreamSession } from '../../../clients/client/index.ts';
-import { actionsOn, makeKey, sign } from '../../../clients/console/browser/actions.ts';
-import { curlOf, literal, operationCall, programOf } from '../../../clients/console/browser/call.ts';
-import { listed, nodesOf, stateOf } from '../../../clients/console/browser/ceremonies.ts';
-import { curveOf, pictureOf, pointAt } from '../../../clients/console/browser/picture.ts';
-import { firstPlace, fragmentOf, panels, placeOf } from '../../../clients/console/browser/place.ts';
-import { whyOf } from '../../../clients/console/browser/why.ts';
-import { bytesInWords, durationInWords, offsetInWords } from '../../../clients/console/browser/words.ts';
+import { listed, nodesOf, stateOf } from '../../../clients/console/browser/ceremonies/ceremonies.ts';
+import { curveOf, pictureOf, pointAt } from '../../../clients/console/browser/cluster/picture.ts';
+import { actionsOn, makeKey, sign } from '../../../clients/console/browser/shared/actions.ts';
+import { curlOf, literal, operationCall, programOf } from '../../../clients/console/browser/shared/call.ts';
+import { firstPlace, fragmentOf, panels, placeOf } from '../../../clients/console/browser/shared/place.ts';
+import { whyOf } from '../../../clients/console/browser/shared/why.ts';
+import { bytesInWords, durationInWords, offsetInWords } from '../../../clients/console/browser/shared/words.ts';
 import { quoted } from '../../../core/pages/shell-word.ts';
 import { codePoint } from '../../support/code-point.ts';
 

@@ -1,8 +1,8 @@
 /** The events of the ceremony that the page shows: of the recording and of the stream, each once, in the time of the session. */
 import { expect, test } from 'vitest';
 import type { SandboxEvent, SandboxFault } from '../../../clients/client/index.ts';
-import { openSession } from '../../../clients/console/browser/open-session.ts';
-import { sessionEvents } from '../../../clients/console/browser/session-events.ts';
+import { openSession } from '../../../clients/console/browser/ceremonies/open-session.ts';
+import { sessionEvents } from '../../../clients/console/browser/ceremonies/session-events.ts';
 import type { Browser } from '../../../clients/report/html/browser/dom.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,10 +1,10 @@
 /** How much the console does under load: how often it draws, how many sessions it reads, how many rows it makes. */
 import { expect, test } from 'vitest';
 import type { Client, SandboxSession, SandboxStreamSession } from '../../../clients/client/index.ts';
+import { sessionReads } from '../../../clients/console/browser/ceremonies/session-reads.ts';
 import { drawPace } from '../../../clients/console/browser/draw-pace.ts';
-import { sessionReads } from '../../../clients/console/browser/session-reads.ts';
-import { makeStore } from '../../../clients/console/browser/store.ts';
-import { firstOf } from '../../../clients/console/browser/ui.ts';
+import { makeStore } from '../../../clients/console/browser/shared/store.ts';
+import { firstOf } from '../../../clients/console/browser/shared/ui.ts';
 import { until } from '../../support/until.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 

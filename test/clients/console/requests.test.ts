@@ -1,7 +1,6 @@
 /** What the panel of requests says of one, and how it is sent again. */
 import { describe, expect, test } from 'vitest';
 import type { SandboxRequest, SandboxRequestLine } from '../../../clients/client/index.ts';
-import { curlOf } from '../../../clients/console/browser/call.ts';
 import {
   callAgain,
   hasFailed,
@@ -12,7 +11,8 @@ import {
   outcomeOf,
   prettyJson,
   whyOfRequest,
-} from '../../../clients/console/browser/requests.ts';
+} from '../../../clients/console/browser/requests/requests.ts';
+import { curlOf } from '../../../clients/console/browser/shared/call.ts';
 
 const body = (value: unknown, more = {}) => {
   const text = JSON.stringify(value);

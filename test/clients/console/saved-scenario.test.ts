@@ -1,6 +1,8 @@
 /** "Save as scenario": what a page did on an embedded service replays in virtual time, with the same verdict, and holds no secret. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Intent, SandboxSession, Wallet } from '../../../clients/client/index.ts';
+import { beginSignature, partial } from '../../../clients/console/browser/ceremonies/steps.ts';
+import { savedScenario } from '../../../clients/console/browser/scenario/saved-scenario.ts';
 import {
   type ConsoleAction,
   makeInbox,
@@ -9,13 +11,11 @@ import {
   resetFaults,
   resumeSession,
   sign,
-} from '../../../clients/console/browser/actions.ts';
-import { type ConsoleRequest, recordRequests } from '../../../clients/console/browser/console-requests.ts';
-import type { ConsoleBrowser } from '../../../clients/console/browser/dom.ts';
-import { savedScenario } from '../../../clients/console/browser/saved-scenario.ts';
-import { beginSignature, partial } from '../../../clients/console/browser/steps.ts';
-import { makeTenants, pageClient } from '../../../clients/console/browser/tenants.ts';
-import { newWallet, transfer, vote } from '../../../clients/console/browser/wallet-actions.ts';
+} from '../../../clients/console/browser/shared/actions.ts';
+import { type ConsoleRequest, recordRequests } from '../../../clients/console/browser/shared/console-requests.ts';
+import type { ConsoleBrowser } from '../../../clients/console/browser/shared/dom.ts';
+import { makeTenants, pageClient } from '../../../clients/console/browser/shared/tenants.ts';
+import { newWallet, transfer, vote } from '../../../clients/console/browser/wallets/wallet-actions.ts';
 import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';

@@ -8,8 +8,8 @@ import {
   partial,
   verifiedBy,
   whyNotStepped,
-} from '../../../clients/console/browser/steps.ts';
-import { makeTenants, strangers } from '../../../clients/console/browser/tenants.ts';
+} from '../../../clients/console/browser/ceremonies/steps.ts';
+import { makeTenants, strangers } from '../../../clients/console/browser/shared/tenants.ts';
 
 const read = (more: Partial<SandboxSession>): SandboxSession =>
   ({

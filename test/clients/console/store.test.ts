@@ -9,8 +9,8 @@ import type {
   SandboxStreamHello,
   SandboxStreamSession,
 } from '../../../clients/client/index.ts';
-import { type Connection, makeStore } from '../../../clients/console/browser/store.ts';
-import { followStream } from '../../../clients/console/browser/stream.ts';
+import { type Connection, makeStore } from '../../../clients/console/browser/shared/store.ts';
+import { followStream } from '../../../clients/console/browser/shared/stream.ts';
 import { until } from '../../support/until.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 

@@ -1,9 +1,9 @@
 /** What the console says of an intent: its steps, why it is as it is; and what it follows of the wallets of whom acts. */
 import { describe, expect, test } from 'vitest';
 import type { Client, Event, Intent, SandboxFault, Wallet } from '../../../clients/client/index.ts';
-import { stepsOfIntent, whyOfIntent } from '../../../clients/console/browser/intent-timeline.ts';
-import { placeOfId } from '../../../clients/console/browser/place.ts';
-import { followWallets, type IntentGrounds } from '../../../clients/console/browser/wallet-data.ts';
+import { placeOfId } from '../../../clients/console/browser/shared/place.ts';
+import { stepsOfIntent, whyOfIntent } from '../../../clients/console/browser/wallets/intent-timeline.ts';
+import { followWallets, type IntentGrounds } from '../../../clients/console/browser/wallets/wallet-data.ts';
 import { subStatusTexts } from '../../../proto/sub-statuses.ts';
 import { until } from '../../support/until.ts';
 

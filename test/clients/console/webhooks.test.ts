@@ -1,9 +1,9 @@
 /** What the console says of deliveries and events, and what it follows of them. */
 import { describe, expect, test } from 'vitest';
 import type { Client, Delivery, Event, SandboxFault } from '../../../clients/client/index.ts';
-import { actionsOnWebhook } from '../../../clients/console/browser/actions.ts';
-import { listedDeliveries, listedEvents, whyOfDelivery } from '../../../clients/console/browser/deliveries.ts';
-import { followWebhooks } from '../../../clients/console/browser/webhook-data.ts';
+import { actionsOnWebhook } from '../../../clients/console/browser/shared/actions.ts';
+import { listedDeliveries, listedEvents, whyOfDelivery } from '../../../clients/console/browser/webhooks/deliveries.ts';
+import { followWebhooks } from '../../../clients/console/browser/webhooks/webhook-data.ts';
 import { until } from '../../support/until.ts';
 
 type Try = Delivery['attempts'][number];

@@ -12,6 +12,8 @@ import { type Polynomial, randomPolynomial } from '../../../core/crypto/polynomi
 import { commitTo, shareFor } from '../../../core/crypto/vss.ts';
 
 export const CURVES: readonly Curve[] = ['secp256k1', 'ed25519'];
+/** The suites that the keystore types use. */
+export const frostSuites = { ed25519: 'FROST-ED25519-SHA512-v1', secp256k1: 'FROST-secp256k1-SHA256-TR-v1' } as const;
 
 /** SHA-256 in counter mode over a label: the same bytes on every run. */
 export function seededRandom(label: string): RandomSource {

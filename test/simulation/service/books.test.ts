@@ -1,9 +1,9 @@
 /** Each check of the books finds what is planted for it. */
 import { beforeAll, expect, test } from 'vitest';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
-import { type Books, checkBooks, checkWebhook, readBooks } from '../../../simulation/service/invariants/books.ts';
+import { type Books, checkWebhook } from '../../../simulation/service/invariants/books.ts';
 import type { DeliveredRequest } from '../../../simulation/service/receivers.ts';
-import { openTenant, pay, settledFaults, type Tenant } from './support/payments.ts';
+import { checkBooks, openTenant, pay, readBooks, settledFaults, type Tenant } from './support/payments.ts';
 
 let tenant: Tenant;
 let books: Books;

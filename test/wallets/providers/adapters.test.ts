@@ -1,12 +1,10 @@
 /** Every adapter and its statements pass the same suites, over a real Redis; then what only the simulated custodians do. */
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { MemoryRedis } from '../../../simulation/redis/memory-redis.ts';
 import { providerAdapters } from '../../../wallets/providers/adapters.ts';
 import { type BooksOf, custodianBooks } from '../../../wallets/providers/books.ts';
 import { openChains } from '../../../wallets/providers/chains/chains.ts';
 import { redisLedgers } from '../../../wallets/providers/chains/redis-ledgers.ts';
-import { SimulatedCopper } from '../../../wallets/providers/copper/custodian.ts';
 import { type Arrival, arrivals } from '../../../wallets/providers/incoming-transfers.ts';
 import { type ProviderKind, providerKinds } from '../../../wallets/providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../../wallets/providers/port/port.ts';
@@ -122,15 +120,15 @@ it('spreads the latencies over the whole range', () => {
 });
 
 it('has order ids of Copper that are unique among tenants: a wallet that two of them paid tells their transfers apart', async () => {
-  const records = new RedisCustodianRecords(new MemoryRedis({ nowMs: () => 0 }).client(), 'copper');
-  const book = { take: async () => undefined } as unknown as ConstructorParameters<typeof SimulatedCopper>[1];
-  const copper = new SimulatedCopper(records, book, async () => undefined);
-  const request = { baseCurrency: 'ETH_TEST', amount: '0.1', portfolioId: 'pf', toAddress: '0x1' };
-  const ids: string[] = [];
+  const copper = adapters.get('copper')!;
+  const wallet = await makeWallet(copper, 'wal_1', 'eip155:11155111');
+  const to = '0x000000000000000000000000000000000000dEaD';
+  const ids: (string | null)[] = [];
   for (const tenant of ['tn_one', 'tn_two']) {
-    for (const externalOrderId of ['first', 'second', 'first']) {
-      const order = { ...request, externalOrderId } as Parameters<SimulatedCopper['createOrder']>[2];
-      ids.push((await copper.createOrder(tenant, 'sandbox', order, 0, 1)).id);
+    for (const id of ['first', 'second', 'first']) {
+      const intent = intentOf(wallet, { id, asset: 'ETH', amount: '0.1', to });
+      const meta = { ...metaAt(startMs), tenant };
+      ids.push((await copper.advance(meta, { intent, wallet, number: undefined })).providerTxId);
     }
   }
   expect(new Set(ids).size).toBe(4);

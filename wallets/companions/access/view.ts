@@ -1,4 +1,5 @@
 /** Access requests as the API shows them. */
+import { timestampOrNull } from '../../../proto/timestamps.ts';
 import type { AccessRequest } from './record.ts';
 
 export function accessRequestView(request: AccessRequest): object {
@@ -10,6 +11,6 @@ export function accessRequestView(request: AccessRequest): object {
     reason,
     note,
     created_at: new Date(createdAtMs).toISOString(),
-    decided_at: decidedAtMs === null ? null : new Date(decidedAtMs).toISOString(),
+    decided_at: timestampOrNull(decidedAtMs),
   };
 }

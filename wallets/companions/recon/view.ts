@@ -1,4 +1,5 @@
 /** Jobs and exceptions as the API and their events show them: snake_case, times as RFC 3339, amounts as decimals. */
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { Correction, ExceptionRecord, ExternalSource, InternalSource } from './exception-record.ts';
@@ -11,8 +12,8 @@ export function jobView(job: JobRecord) {
     kind: job.kind,
     status: job.status,
     scope: { provider_connection_id: job.connectionId, wallet_id: job.walletId, asset: job.asset },
-    from: timeOrNull(job.fromMs),
-    to: timeOrNull(job.toMs),
+    from: timestampOrNull(job.fromMs),
+    to: timestampOrNull(job.toMs),
     tolerance,
     lag_s: job.lagMs / 1_000,
     progress: {
@@ -28,10 +29,10 @@ export function jobView(job: JobRecord) {
     error: job.error,
     created_by: job.createdBy,
     version: job.version,
-    created_at: timeText(job.createdAtMs),
-    updated_at: timeText(job.updatedAtMs),
-    started_at: timeOrNull(job.startedAtMs),
-    finished_at: timeOrNull(job.finishedAtMs),
+    created_at: timestamp(job.createdAtMs),
+    updated_at: timestamp(job.updatedAtMs),
+    started_at: timestampOrNull(job.startedAtMs),
+    finished_at: timestampOrNull(job.finishedAtMs),
   };
 }
 
@@ -69,13 +70,13 @@ export function exceptionView(exception: ExceptionRecord) {
             resolution: resolution.resolution,
             note: resolution.note,
             by: resolution.by,
-            at: timeText(resolution.atMs),
+            at: timestamp(resolution.atMs),
             corrections: resolution.corrections.map(correctionView),
           },
     version: exception.version,
-    created_at: timeText(exception.createdAtMs),
-    updated_at: timeText(exception.updatedAtMs),
-    last_seen_at: timeText(exception.lastSeenAtMs),
+    created_at: timestamp(exception.createdAtMs),
+    updated_at: timestamp(exception.updatedAtMs),
+    last_seen_at: timestamp(exception.lastSeenAtMs),
   };
 }
 
@@ -86,19 +87,11 @@ export function correctionView({ asset, units }: Correction) {
 function internalView(source: InternalSource | null) {
   if (source === null) return null;
   const { kind, id, status, atMs } = source;
-  return { kind, id, status, at: timeText(atMs) };
+  return { kind, id, status, at: timestamp(atMs) };
 }
 
 function externalView(source: ExternalSource | null) {
   if (source === null) return null;
   const { ids, reference, txId, status, atMs } = source;
-  return { ids, reference, tx_id: txId, status, at: timeText(atMs) };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : timeText(ms);
+  return { ids, reference, tx_id: txId, status, at: timestamp(atMs) };
 }

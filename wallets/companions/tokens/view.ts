@@ -1,5 +1,7 @@
 /** Tokens and their orders as the API and its events show them. */
+
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { Balances } from '../../store/contract.ts';
@@ -29,8 +31,8 @@ export function tokenFacts(token: OwnTokenRecord) {
     freeze_reason: token.freezeReason,
     metadata: token.metadata satisfies MetadataValue,
     version: token.version,
-    created_at: timeText(token.createdAtMs),
-    updated_at: timeText(token.updatedAtMs),
+    created_at: timestamp(token.createdAtMs),
+    updated_at: timestamp(token.updatedAtMs),
   };
 }
 
@@ -55,7 +57,7 @@ export function orderView(order: OrderRecord) {
             asset: reserve.asset,
             required: inReserve(reserveCheck.requiredUnits),
             held: inReserve(reserveCheck.heldUnits),
-            at: timeText(reserveCheck.atMs),
+            at: timestamp(reserveCheck.atMs),
           },
     wallet_id: draft.walletId,
     transaction_intent_id: draft.id,
@@ -64,7 +66,7 @@ export function orderView(order: OrderRecord) {
     risk_score: draft.riskScore,
     screening_id: draft.screeningId,
     initiator: order.initiator,
-    approvals: order.approvals.map(({ atMs, mac: _, ...vote }) => ({ ...vote, at: timeText(atMs) })),
+    approvals: order.approvals.map(({ atMs, mac: _, ...vote }) => ({ ...vote, at: timestamp(atMs) })),
     approvals_required: order.approvalsRequired,
     approvers: order.approvers,
     error: order.error,
@@ -72,12 +74,12 @@ export function orderView(order: OrderRecord) {
     status_history: order.statusHistory.map(({ status, subStatus, atMs }) => ({
       status,
       sub_status: subStatus,
-      at: timeText(atMs),
+      at: timestamp(atMs),
     })),
     version: order.version,
-    created_at: timeText(order.createdAtMs),
-    updated_at: timeText(order.updatedAtMs),
-    expires_at: order.status === 'pending_approval' ? timeText(order.expiresAtMs) : null,
+    created_at: timestamp(order.createdAtMs),
+    updated_at: timestamp(order.updatedAtMs),
+    expires_at: order.status === 'pending_approval' ? timestamp(order.expiresAtMs) : null,
   };
 }
 
@@ -85,9 +87,5 @@ function reserveView(reserve: Reserve) {
   const { type, asset } = reserve;
   if (type === 'wallet') return { type, asset, wallet_id: reserve.walletId };
   const { reference, units, decimals, expiresAtMs } = reserve;
-  return { type, asset, reference, amount: formatAmount(BigInt(units), decimals), expires_at: timeText(expiresAtMs) };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
+  return { type, asset, reference, amount: formatAmount(BigInt(units), decimals), expires_at: timestamp(expiresAtMs) };
 }

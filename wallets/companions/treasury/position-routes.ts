@@ -1,16 +1,18 @@
 /** GET /v1/treasury/positions: the holdings of each strategy's wallets, and their distance from its targets. */
+
 import Type from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';
 import { type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, ListOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
 import { seesWholeTenant } from '../../../gateway/api/visibility.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import { usdText } from './amounts.ts';
 import { StrategyPosition } from './schemas.ts';
 import { type PlanningDeps, planPosition, positionsNow, situationOf } from './situation.ts';
 import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts';
 import { readStrategy } from './strategy-routes.ts';
-import { positionView, priceView, timeText } from './view.ts';
+import { positionView, priceView } from './view.ts';
 
 export function positionRoutes(deps: Pick<PlanningDeps, 'prices'>): readonly Route[] {
   return [listPositions(deps)];
@@ -61,7 +63,7 @@ async function strategyPosition(
     strategy_id: strategy.id,
     strategy_version: terms.strategyVersion,
     name: terms.name,
-    as_of: timeText(context.nowMs),
+    as_of: timestamp(context.nowMs),
   };
   try {
     const situation = await situationOf(deps, context, terms);

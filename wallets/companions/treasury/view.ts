@@ -1,6 +1,7 @@
 /** Strategies, positions and plans as the API shows them. */
 
 import { actorOf } from '../../../gateway/api/principal.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import type { PriceQuote } from '../../providers/market/public.ts';
 import { type Actor, principalFrom } from './actor.ts';
 import { unitsText, usdText } from './amounts.ts';
@@ -41,9 +42,9 @@ export function strategyView(strategy: StrategyRecord, terms: StrategyTerms = te
     autonomy: terms.autonomy,
     policy: terms.policy,
     executing_plan_id: strategy.executingPlanId,
-    last_executed_at: strategy.lastExecutedAtMs === null ? null : timeText(strategy.lastExecutedAtMs),
-    created_at: timeText(strategy.createdAtMs),
-    updated_at: timeText(terms === termsOf(strategy) ? strategy.updatedAtMs : terms.createdAtMs),
+    last_executed_at: timestampOrNull(strategy.lastExecutedAtMs),
+    created_at: timestamp(strategy.createdAtMs),
+    updated_at: timestamp(terms === termsOf(strategy) ? strategy.updatedAtMs : terms.createdAtMs),
   };
 }
 
@@ -61,7 +62,7 @@ export function positionView(position: PlanPosition): object {
 }
 
 export function priceView({ asset, price, asOfMs }: Pick<PriceQuote, 'asset' | 'asOfMs'> & { price: bigint | string }) {
-  return { asset, price_usd: usdText(price), as_of: timeText(asOfMs) };
+  return { asset, price_usd: usdText(price), as_of: timestamp(asOfMs) };
 }
 
 /** `stale`: only for a single plan, not for lists. */
@@ -82,9 +83,9 @@ export function planView(plan: PlanRecord, stale: readonly Staleness[] = []): ob
     skipped: plan.skipped.map(({ asset, reason }) => ({ asset, constraint: reason })),
     withheld: plan.withheld,
     stale,
-    created_at: timeText(plan.createdAtMs),
-    updated_at: timeText(plan.updatedAtMs),
-    expires_at: timeText(plan.expiresAtMs),
+    created_at: timestamp(plan.createdAtMs),
+    updated_at: timestamp(plan.updatedAtMs),
+    expires_at: timestamp(plan.expiresAtMs),
   };
 }
 
@@ -111,8 +112,4 @@ function tradeView({ sell, buy, soldUnits, boughtUnits, ...trade }: TradeRecord)
 /** The actor's name as in intents and approvals. */
 function actorText(actor: Actor): string {
   return actorOf(principalFrom(actor));
-}
-
-export function timeText(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

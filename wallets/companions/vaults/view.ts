@@ -1,7 +1,9 @@
 /** Vaults, keys and signatures as the API and its events show them: public material only. */
+
 import { encodeXpub } from '../../../core/crypto/derivation.ts';
 import { uncompress } from '../../../core/crypto/group.ts';
 import { schemeFacts } from '../../../proto/key-schemes.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import { addressOfKey, evmAddress } from '../../networks/addresses.ts';
 import { networks } from '../../networks/networks.ts';
 import type { VaultKeyRecord, VaultRecord } from './record.ts';
@@ -23,7 +25,7 @@ export function vaultView(vault: VaultRecord): object {
     version: vault.version,
     created_at: timestamp(vault.createdAtMs),
     updated_at: timestamp(vault.updatedAtMs),
-    archived_at: vault.archivedAtMs === null ? null : timestamp(vault.archivedAtMs),
+    archived_at: timestampOrNull(vault.archivedAtMs),
     archive_reason: vault.archiveReason,
   };
 }
@@ -42,7 +44,7 @@ export function vaultKeyView(key: VaultKeyRecord): object {
     ...(key.publicKey === '' ? ownersView(key) : sharedKeyView(key)),
     participants: key.participants,
     created_at: timestamp(key.createdAtMs),
-    deleted_at: key.deletedAtMs === null ? null : timestamp(key.deletedAtMs),
+    deleted_at: timestampOrNull(key.deletedAtMs),
   };
 }
 
@@ -86,8 +88,4 @@ function ec(publicKey: Uint8Array) {
 
 function base64url(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64url');
-}
-
-function timestamp(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,6 +1,7 @@
 /** Connections and providers as the API and its events show them. Never a credential, sealed or not. */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import type { ProviderInfo } from '../../providers/port/port.ts';
 import { shownRecord } from '../../store/contract.ts';
 import { credentialSchema } from './credentials.ts';
@@ -37,7 +38,7 @@ function connectionViewOf(connection: ConnectionRecord): ConnectionView {
     credential_fingerprint: connection.credentialFingerprint,
     metadata: connection.metadata,
     version: connection.version,
-    last_synced_at: connection.lastSyncedAtMs === null ? null : timestamp(connection.lastSyncedAtMs),
+    last_synced_at: timestampOrNull(connection.lastSyncedAtMs),
     created_at: timestamp(connection.createdAtMs),
     updated_at: timestamp(connection.updatedAtMs),
   };
@@ -54,8 +55,4 @@ export function providerView(info: ProviderInfo, connections: readonly Connectio
     credential_schema: credentialSchema(info),
     connections: connections.map(connectionView),
   };
-}
-
-function timestamp(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -2,6 +2,7 @@
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { type KeyScheme, walletKeySchemes } from '../../../proto/key-schemes.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { type Balances, shownRecord } from '../../store/contract.ts';
@@ -66,7 +67,7 @@ function walletViewOf(wallet: WalletRecord, balances: Balances): WalletView {
     version: wallet.version,
     created_at: timestamp(wallet.createdAtMs),
     updated_at: timestamp(wallet.updatedAtMs),
-    archived_at: wallet.archivedAtMs === null ? null : timestamp(wallet.archivedAtMs),
+    archived_at: timestampOrNull(wallet.archivedAtMs),
     archive_reason: wallet.archiveReason,
   };
 }
@@ -78,8 +79,4 @@ export function shownAssets({ assets, tokens = [] }: WalletRecord): readonly Sho
     if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);
     return asset;
   });
-}
-
-function timestamp(ms: number): string {
-  return new Date(ms).toISOString();
 }

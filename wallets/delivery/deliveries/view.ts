@@ -1,6 +1,8 @@
 /** A delivery as the API shows it, with its tries. */
+
 import Type from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import { attemptsKept, type DeliveryAttempt, type DeliveryRecord, deliveryStatuses } from './record.ts';
 
 const Attempt = Closed({
@@ -53,16 +55,12 @@ export function deliveryView(record: DeliveryRecord): Type.Static<typeof Deliver
     status,
     attempts: attempts.map(attemptView),
     attempt_count: attemptCount,
-    next_attempt_at: nextAttemptAtMs === null ? null : timeOf(nextAttemptAtMs),
-    created_at: timeOf(record.createdAtMs),
-    updated_at: timeOf(record.updatedAtMs),
+    next_attempt_at: timestampOrNull(nextAttemptAtMs),
+    created_at: timestamp(record.createdAtMs),
+    updated_at: timestamp(record.updatedAtMs),
   };
 }
 
 function attemptView({ atMs, status, latencyMs, error }: DeliveryAttempt): Type.Static<typeof Attempt> {
-  return { at: timeOf(atMs), status, latency_ms: latencyMs, error };
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString();
+  return { at: timestamp(atMs), status, latency_ms: latencyMs, error };
 }

@@ -2,8 +2,10 @@
  * A webhook as the API shows it, and what may be said of one in a request. Its events show the webhook alone; answers
  * also show how its deliveries are, which changes by itself.
  */
+
 import Type from 'typebox';
 import { Closed, Lines, Nullable, OneOf, secret, secretQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { timestampOrNull } from '../../../proto/timestamps.ts';
 import { shownRecord } from '../../store/contract.ts';
 import { type WebhookRecord, webhookStatuses } from './record.ts';
 
@@ -84,7 +86,7 @@ export function webhookView(record: WebhookRecord): WebhookView {
     events: [...events],
     description,
     status,
-    suspended_at: status === 'suspended' ? timeOf(suspendedAtMs) : null,
+    suspended_at: status === 'suspended' ? timestampOrNull(suspendedAtMs) : null,
     version,
     created_at: new Date(createdAtMs).toISOString(),
     updated_at: new Date(updatedAtMs).toISOString(),
@@ -113,11 +115,7 @@ function liveViewOf(record: WebhookRecord, depth: QueueDepth, nowMs: number): Ty
   return {
     ...webhookView(record),
     queue: { outstanding, retrying, behind },
-    failing_since: timeOf(failingSinceMs),
-    previous_secret_expires_at: ends.length === 0 ? null : timeOf(Math.max(...ends)),
+    failing_since: timestampOrNull(failingSinceMs),
+    previous_secret_expires_at: ends.length === 0 ? null : timestampOrNull(Math.max(...ends)),
   };
-}
-
-function timeOf(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -1,22 +1,14 @@
 /**
  * A simulated system in the manner of BitGo: coins, wallets, transfers with their states, errors with a name and a request
- * id, amounts in base units (https://developers.bitgo.com). It never calls the real one, and its keys are simulated.
+ * id, amounts in base units (https://developers.bitgo.com).
  */
 import { toHex } from '../../../core/crypto/bytes.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
-import type { NetworkId } from '../../networks/networks.ts';
-import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
-import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
-import type { CustodianBook } from '../simulated/custodian-book.ts';
-import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
-import { CustodianError, type CustodianOrder } from '../simulated/hosted.ts';
-import { latencyMs, type Sleep } from '../simulated/latency.ts';
-import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { CustodianError, type CustodianTerms, hostedCapabilities } from '../simulated/hosted.ts';
+import { simulatedHash } from '../simulated/simulated-keys.ts';
 
-export type TransferState = 'initialized' | 'pendingApproval' | 'signed' | 'unconfirmed' | 'confirmed' | 'failed';
-
-export interface BitgoWallet {
+interface BitgoWallet {
   /** 32 hex digits. */
   readonly id: string;
   readonly coin: string;
@@ -24,116 +16,92 @@ export interface BitgoWallet {
   readonly publicKey: string;
 }
 
-export interface BitgoSend {
-  /** Chosen by the caller: the same id names the same transfer. */
+interface StoredTransfer {
   readonly sequenceId: string;
-  readonly coin: string;
   readonly walletId: string;
-  readonly address: string;
+  readonly coin: string;
   /** Base units, a decimal integer. */
   readonly amount: string;
-  /** The same amount in decimal form, for comparison with test amounts. */
   readonly decimalAmount: string;
-}
-
-interface StoredTransfer extends BitgoSend {
+  readonly address: string;
   readonly id: string;
   readonly environment: ClusterEnvironment;
   readonly createdMs: number;
 }
 
-const usual: StatusTimeline<TransferState> = [
-  { status: 'initialized', fromMs: 0 },
-  { status: 'pendingApproval', fromMs: 300 },
-  { status: 'signed', fromMs: 900 },
-  { status: 'unconfirmed', fromMs: 1_200 },
-  { status: 'confirmed', fromMs: 4_000 },
-];
+/** With BitGo's names for coins of test networks. */
+const coins: Readonly<Record<string, string>> = { ETH: 'hteth', USDC: 'hteth:usdc', BTC: 'tbtc', SOL: 'tsol' };
 
-/** The timeline of a transfer. */
-export function bitgoTimeline(outcome: TestOutcome | undefined): StatusTimeline<TransferState> {
-  return timelineFor(usual, { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' }, outcome);
-}
-
-const errors = {
-  unavailable: () => new CustodianError(503, 'ServiceUnavailable', 'the platform is under maintenance'),
-  credentials: () => new CustodianError(401, 'Unauthenticated', 'the access token is not valid'),
-  quote: () => new CustodianError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet'),
-  funds: () => new CustodianError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance'),
-  submission: () =>
-    new CustodianError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer'),
+export const bitgo: CustodianTerms<BitgoWallet, StoredTransfer> = {
+  info: {
+    kind: 'bitgo',
+    displayName: 'BitGo (simulated)',
+    capabilities: [...hostedCapabilities, 'provider_approvals'],
+    credentialFields: [
+      {
+        name: 'api_key',
+        aliases: ['access_token'],
+        required: true,
+        secret: true,
+        description: 'long-lived access token',
+      },
+      {
+        name: 'enterprise_id',
+        aliases: ['workspace_id', 'workspace'],
+        required: false,
+        secret: false,
+        description: 'enterprise that owns the wallets',
+      },
+      {
+        name: 'wallet_passphrase',
+        aliases: ['secret', 'api_secret', 'private_key'],
+        required: false,
+        secret: true,
+        description: 'passphrase of the wallets’ user keys',
+      },
+    ],
+  },
+  calls: {
+    ...{ signIn: 'getSession', openWallet: 'generateWallet', estimate: 'buildTransaction' },
+    ...{ submit: 'sendCoins', find: 'getTransferBySequenceId' },
+  },
+  assetIds: coins,
+  statuses: [
+    { status: 'initialized', fromMs: 0, stage: 'signing' },
+    { status: 'pendingApproval', fromMs: 300, stage: 'signing', subStatus: 'QUEUED_AT_PROVIDER' },
+    { status: 'signed', fromMs: 900, stage: 'broadcasting' },
+    { status: 'unconfirmed', fromMs: 1_200, stage: 'confirming', subStatus: 'AWAITING_CONFIRMATIONS' },
+    { status: 'confirmed', fromMs: 4_000, stage: 'completed' },
+  ],
+  points: { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' },
+  failure: { code: 'TransactionFailed', message: 'the transaction failed on the chain' },
+  refusedStatus: 'rejected',
+  errors: {
+    unavailable: () => new CustodianError(503, 'ServiceUnavailable', 'the platform is under maintenance'),
+    credentials: () => new CustodianError(401, 'Unauthenticated', 'the access token is not valid'),
+    quote: () => new CustodianError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet'),
+    funds: () => new CustodianError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance'),
+    submission: () =>
+      new CustodianError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer'),
+  },
+  reasons: {
+    Unauthenticated: { field: 'credentials.api_key', issue: 'invalid_credentials' },
+    InsufficientBalance: { field: 'amount', issue: 'insufficient_funds' },
+  },
+  families: { wallet: 'wallet', order: 'transfer' },
+  walletRecord: (tenant, { walletId, network }, { address, publicKey }) => {
+    const id = toHex(simulatedHash('bitgo/wallet', tenant, walletId)).slice(0, 32);
+    return { id, coin: coins[networkOf(network).nativeAsset]!, receiveAddress: address, publicKey };
+  },
+  walletOf: ({ id, receiveAddress }) => ({ id, address: receiveAddress }),
+  orderRecord: ({ tenant, reference, wallet, assetId, amount, units, toAddress, environment, takenAtMs }) => ({
+    ...{ sequenceId: reference, walletId: wallet, coin: assetId, amount: units, decimalAmount: amount },
+    address: toAddress,
+    id: toHex(simulatedHash('bitgo/transfer', tenant, reference)).slice(0, 32),
+    ...{ environment, createdMs: takenAtMs },
+  }),
+  takenOf: ({ id, sequenceId, walletId, coin, decimalAmount, address, environment, createdMs }) => ({
+    ...{ id, wallet: walletId, reference: sequenceId, assetId: coin, amount: decimalAmount, toAddress: address },
+    ...{ environment, takenAtMs: createdMs },
+  }),
 };
-
-export class SimulatedBitgo {
-  readonly #records: CustodianRecords;
-  readonly #book: CustodianBook;
-  readonly #sleep: Sleep;
-
-  constructor(records: CustodianRecords, book: CustodianBook, sleep: Sleep) {
-    this.#records = records;
-    this.#book = book;
-    this.#sleep = sleep;
-  }
-
-  async getSession(
-    connectionId: string,
-    credentials: Readonly<Record<string, string>>,
-    nowMs: number,
-    isTest: boolean,
-  ): Promise<void> {
-    await this.#sleep(latencyMs('getSession', connectionId));
-    refuseConnecting(errors, testCredential(credentials, connectionId, nowMs, isTest));
-  }
-
-  /** The same `label` in a coin names the same wallet. */
-  async generateWallet(tenant: string, coin: string, label: string, network: NetworkId): Promise<BitgoWallet> {
-    await this.#sleep(latencyMs('generateWallet', label));
-    const { publicKey, address } = simulatedWallet('bitgo', label, network);
-    const id = toHex(simulatedHash('bitgo/wallet', tenant, label)).slice(0, 32);
-    const fresh: BitgoWallet = { id, coin, receiveAddress: address, publicKey };
-    return (await this.#records.putOnce(tenant, 'wallet', label, fresh)).value;
-  }
-
-  /** Builds a transaction and discards it. */
-  async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: BitgoSend): Promise<void> {
-    await this.#sleep(latencyMs('buildTransaction', sequenceId));
-    refuseQuote(errors, testOutcome(environment, decimalAmount));
-  }
-
-  /** The same `sequenceId` names the same transfer. `attempt` counts from 0. */
-  async sendCoins(
-    tenant: string,
-    environment: ClusterEnvironment,
-    request: BitgoSend,
-    attempt: number,
-    nowMs: number,
-  ): Promise<CustodianOrder> {
-    const { sequenceId } = request;
-    await this.#sleep(latencyMs('sendCoins', sequenceId));
-    const outcome = testOutcome(environment, request.decimalAmount);
-    refuseSubmission(errors, outcome, attempt);
-    const id = toHex(simulatedHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
-    const fresh: StoredTransfer = { ...request, id, environment, createdMs: nowMs };
-    const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, finishedTtlMs);
-    await this.#book.take(tenant, {
-      ...{ id, wallet: value.walletId, reference: sequenceId, environment: value.environment },
-      ...{ assetId: value.coin, amount: value.decimalAmount, toAddress: value.address, takenAtMs: value.createdMs },
-    });
-    withholdAnswer(errors, outcome);
-    return transferAt(value, nowMs);
-  }
-
-  async getTransferBySequenceId(
-    tenant: string,
-    sequenceId: string,
-    nowMs: number,
-  ): Promise<CustodianOrder | undefined> {
-    await this.#sleep(latencyMs('getTransferBySequenceId', sequenceId));
-    const stored = await this.#records.find<StoredTransfer>(tenant, 'transfer', sequenceId);
-    return stored === undefined ? undefined : transferAt(stored.value, nowMs);
-  }
-}
-
-function transferAt({ id, environment, decimalAmount, createdMs }: StoredTransfer, nowMs: number): CustodianOrder {
-  return { id, standing: standing(bitgoTimeline(testOutcome(environment, decimalAmount)), createdMs, nowMs) };
-}

@@ -1,154 +1,105 @@
 /**
  * A simulated system in the manner of Fireblocks: vault accounts, asset ids, transaction statuses and sub-statuses from its
- * public documentation (https://developers.fireblocks.com/reference/primary-transaction-statuses). It never calls the real one,
- * and its keys are simulated.
+ * public documentation (https://developers.fireblocks.com/reference/primary-transaction-statuses).
  */
-
 import { toHex } from '../../../core/crypto/bytes.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
-import type { NetworkId } from '../../networks/networks.ts';
-import { refuseConnecting, refuseQuote, refuseSubmission, withholdAnswer } from '../port/test-refusals.ts';
-import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
-import type { CustodianBook } from '../simulated/custodian-book.ts';
-import { type CustodianRecords, finishedTtlMs } from '../simulated/custodian-records.ts';
-import { CustodianError, type CustodianOrder } from '../simulated/hosted.ts';
-import { latencyMs, type Sleep } from '../simulated/latency.ts';
-import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
-import { type StatusTimeline, standing, timelineFor } from '../simulated/timeline.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { CustodianError, type CustodianTerms, hostedCapabilities } from '../simulated/hosted.ts';
+import { simulatedHash } from '../simulated/simulated-keys.ts';
 
-export type FireblocksStatus =
-  | 'SUBMITTED'
-  | 'PENDING_AML_SCREENING'
-  | 'QUEUED'
-  | 'PENDING_SIGNATURE'
-  | 'BROADCASTING'
-  | 'CONFIRMING'
-  | 'COMPLETED'
-  | 'FAILED';
-
-export interface VaultAccount {
-  /** A small number, as text. */
-  readonly id: string;
+/** Its number is the id. */
+interface VaultAccount {
+  readonly name: string;
   readonly assetId: string;
   readonly address: string;
   readonly publicKey: string;
 }
 
-export interface TransactionRequest {
+interface StoredTransaction {
   readonly externalTxId: string;
   readonly assetId: string;
   /** Decimal. */
   readonly amount: string;
   readonly vaultAccountId: string;
   readonly oneTimeAddress: string;
-}
-
-interface StoredTransaction extends TransactionRequest {
   readonly id: string;
   readonly environment: ClusterEnvironment;
   readonly createdAt: number;
 }
 
-const usual: StatusTimeline<FireblocksStatus> = [
-  { status: 'SUBMITTED', fromMs: 0 },
-  { status: 'PENDING_AML_SCREENING', fromMs: 150 },
-  { status: 'QUEUED', fromMs: 400 },
-  { status: 'PENDING_SIGNATURE', fromMs: 600 },
-  { status: 'BROADCASTING', fromMs: 1_000 },
-  { status: 'CONFIRMING', fromMs: 1_300 },
-  { status: 'COMPLETED', fromMs: 3_000 },
-];
-
-/** The timeline of a transaction. */
-export function fireblocksTimeline(outcome: TestOutcome | undefined): StatusTimeline<FireblocksStatus> {
-  return timelineFor(usual, { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' }, outcome);
-}
-
-const errors = {
-  unavailable: () => new CustodianError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable'),
-  credentials: () => new CustodianError(401, '-7', 'unauthorized: the API key is not known'),
-  quote: () => new CustodianError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy'),
-  funds: () => new CustodianError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little'),
-  submission: () =>
-    new CustodianError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening'),
+/** With Fireblocks' names for assets of test networks. */
+const assetIds: Readonly<Record<string, string>> = {
+  ...{ ETH: 'ETH_TEST5', USDC: 'USDC_ETH_TEST5_0GER', BTC: 'BTC_TEST', SOL: 'SOL_TEST' },
 };
 
-export class SimulatedFireblocks {
-  readonly #records: CustodianRecords;
-  readonly #book: CustodianBook;
-  readonly #sleep: Sleep;
-
-  constructor(records: CustodianRecords, book: CustodianBook, sleep: Sleep) {
-    this.#records = records;
-    this.#book = book;
-    this.#sleep = sleep;
-  }
-
-  async signIn(
-    connectionId: string,
-    credentials: Readonly<Record<string, string>>,
-    nowMs: number,
-    isTest: boolean,
-  ): Promise<void> {
-    await this.#sleep(latencyMs('signIn', connectionId));
-    refuseConnecting(errors, testCredential(credentials, connectionId, nowMs, isTest));
-  }
-
-  async createVaultAccount(
-    tenant: string,
-    request: {
-      readonly customerRefId: string;
-      readonly name: string;
-      readonly assetId: string;
-      readonly network: NetworkId;
-    },
-  ): Promise<VaultAccount> {
-    const { customerRefId, assetId, name, network } = request;
-    await this.#sleep(latencyMs('createVaultAccount', customerRefId));
-    const { publicKey, address } = simulatedWallet('fireblocks', customerRefId, network);
-    const stored = await this.#records.putOnce(tenant, 'vault', customerRefId, { name, assetId, address, publicKey });
-    return { id: String(stored.number), assetId: stored.value.assetId, address: stored.value.address, publicKey };
-  }
-
-  /** A draft that `POST /transactions/estimate_fee` refuses would also fail as a transaction. */
-  async estimateFee(environment: ClusterEnvironment, request: TransactionRequest): Promise<void> {
-    await this.#sleep(latencyMs('estimateFee', request.externalTxId));
-    refuseQuote(errors, testOutcome(environment, request.amount));
-  }
-
-  /** The same `externalTxId` names the same transaction. `attempt` counts from 0. */
-  async createTransaction(
-    tenant: string,
-    environment: ClusterEnvironment,
-    request: TransactionRequest,
-    attempt: number,
-    nowMs: number,
-  ): Promise<CustodianOrder> {
-    const { externalTxId } = request;
-    await this.#sleep(latencyMs('createTransaction', externalTxId));
-    const outcome = testOutcome(environment, request.amount);
-    refuseSubmission(errors, outcome, attempt);
-    const id = uuidOf(simulatedHash('fireblocks/transaction', tenant, externalTxId));
-    const fresh: StoredTransaction = { ...request, id, environment, createdAt: nowMs };
-    const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, finishedTtlMs);
-    await this.#book.take(tenant, {
-      ...{ id, wallet: value.vaultAccountId, reference: externalTxId, environment: value.environment },
-      ...{ assetId: value.assetId, amount: value.amount, toAddress: value.oneTimeAddress, takenAtMs: value.createdAt },
-    });
-    withholdAnswer(errors, outcome);
-    return transactionAt(value, nowMs);
-  }
-
-  async getTransaction(tenant: string, externalTxId: string, nowMs: number): Promise<CustodianOrder | undefined> {
-    await this.#sleep(latencyMs('getTransaction', externalTxId));
-    const stored = await this.#records.find<StoredTransaction>(tenant, 'tx', externalTxId);
-    return stored === undefined ? undefined : transactionAt(stored.value, nowMs);
-  }
-}
-
-function transactionAt({ id, environment, amount, createdAt }: StoredTransaction, nowMs: number): CustodianOrder {
-  return { id, standing: standing(fireblocksTimeline(testOutcome(environment, amount)), createdAt, nowMs) };
-}
+export const fireblocks: CustodianTerms<VaultAccount, StoredTransaction> = {
+  info: {
+    kind: 'fireblocks',
+    displayName: 'Fireblocks (simulated)',
+    capabilities: [...hostedCapabilities, 'aml_screening'],
+    credentialFields: [
+      { name: 'api_key', required: true, secret: true, description: 'API key of the API user' },
+      {
+        name: 'private_key',
+        aliases: ['secret', 'api_secret'],
+        required: true,
+        secret: true,
+        description: 'the key that signs the requests of the API user (RSA, PEM)',
+      },
+      {
+        name: 'workspace_id',
+        aliases: ['workspace'],
+        required: false,
+        secret: false,
+        description: 'workspace of the API user',
+      },
+    ],
+  },
+  calls: {
+    ...{ signIn: 'signIn', openWallet: 'createVaultAccount', estimate: 'estimateFee' },
+    ...{ submit: 'createTransaction', find: 'getTransaction' },
+  },
+  assetIds,
+  statuses: [
+    { status: 'SUBMITTED', fromMs: 0, stage: 'signing' },
+    { status: 'PENDING_AML_SCREENING', fromMs: 150, stage: 'signing', subStatus: 'SCREENING_AT_PROVIDER' },
+    { status: 'QUEUED', fromMs: 400, stage: 'signing', subStatus: 'QUEUED_AT_PROVIDER' },
+    { status: 'PENDING_SIGNATURE', fromMs: 600, stage: 'signing' },
+    { status: 'BROADCASTING', fromMs: 1_000, stage: 'broadcasting' },
+    { status: 'CONFIRMING', fromMs: 1_300, stage: 'confirming', subStatus: 'AWAITING_CONFIRMATIONS' },
+    { status: 'COMPLETED', fromMs: 3_000, stage: 'completed' },
+  ],
+  points: { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' },
+  failure: { code: 'SMART_CONTRACT_EXECUTION_FAILED', message: 'the transaction was mined and failed' },
+  refusedStatus: 'REJECTED',
+  errors: {
+    unavailable: () => new CustodianError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable'),
+    credentials: () => new CustodianError(401, '-7', 'unauthorized: the API key is not known'),
+    quote: () => new CustodianError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy'),
+    funds: () => new CustodianError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little'),
+    submission: () =>
+      new CustodianError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening'),
+  },
+  reasons: {
+    '-7': { field: 'credentials.api_key', issue: 'invalid_credentials' },
+    INSUFFICIENT_FUNDS: { field: 'amount', issue: 'insufficient_funds' },
+  },
+  families: { wallet: 'vault', order: 'tx' },
+  walletRecord: (_tenant, { name, network }, { address, publicKey }) => {
+    return { name, assetId: assetIds[networkOf(network).nativeAsset]!, address, publicKey };
+  },
+  walletOf: ({ address }, number) => ({ id: String(number), address }),
+  orderRecord: ({ tenant, reference, wallet, assetId, amount, toAddress, environment, takenAtMs }) => ({
+    ...{ externalTxId: reference, assetId, amount, vaultAccountId: wallet, oneTimeAddress: toAddress },
+    id: uuidOf(simulatedHash('fireblocks/transaction', tenant, reference)),
+    ...{ environment, createdAt: takenAtMs },
+  }),
+  takenOf: ({ id, externalTxId, assetId, amount, vaultAccountId, oneTimeAddress, environment, createdAt }) => ({
+    ...{ id, wallet: vaultAccountId, reference: externalTxId, assetId, amount, toAddress: oneTimeAddress },
+    ...{ environment, takenAtMs: createdAt },
+  }),
+};
 
 /** A UUID in the form of version 4, from a hash. */
 function uuidOf(hash: Uint8Array): string {

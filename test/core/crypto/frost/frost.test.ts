@@ -3,7 +3,7 @@ import { schnorr } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deriveTweak, tweakPoint, tweakShare } from '../../../../core/crypto/derivation.ts';
-import { ciphersuite, type FrostSuite, frostSuiteOf } from '../../../../core/crypto/frost/ciphersuite.ts';
+import { ciphersuite, type FrostSuite } from '../../../../core/crypto/frost/ciphersuite.ts';
 import { frostContext, isValidFrostCommitment } from '../../../../core/crypto/frost/context.ts';
 import {
   dealFrostNonce,
@@ -16,7 +16,16 @@ import {
 } from '../../../../core/crypto/frost/frost.ts';
 import type { KeyPackage } from '../../../../core/crypto/key-package.ts';
 import { runs } from '../../../support/thorough.ts';
-import { CURVES, chooseNodes, expectRefusal, flipBit, generateKey, refusalOf, seededRandom } from '../support.ts';
+import {
+  CURVES,
+  chooseNodes,
+  expectRefusal,
+  flipBit,
+  frostSuites,
+  generateKey,
+  refusalOf,
+  seededRandom,
+} from '../support.ts';
 
 const random = seededRandom('frost');
 
@@ -43,7 +52,7 @@ function startRound(suite: FrostSuite, keys: readonly KeyPackage[], signers: rea
 }
 
 describe.each(CURVES)('FROST on %s', (curve) => {
-  const suite = frostSuiteOf(curve);
+  const suite = frostSuites[curve];
   const { group } = ciphersuite(suite);
   const keys = generateKey(curve, 3, 5, random);
   const standardVerify = (signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array) =>

@@ -14,7 +14,7 @@ import {
   sessionContext,
   verifyOpening,
 } from '../../../../core/crypto/dkg-transcripts.ts';
-import { type FrostSuite, frostSuiteOf } from '../../../../core/crypto/frost/ciphersuite.ts';
+import type { FrostSuite } from '../../../../core/crypto/frost/ciphersuite.ts';
 import {
   dealFrostNonce,
   frostAggregate,
@@ -39,7 +39,7 @@ import { randomPolynomial } from '../../../../core/crypto/polynomial.ts';
 import { provePossession, verifyPossession } from '../../../../core/crypto/possession.ts';
 import { open, seal, sealingKeyMatches, sealingKeyPair } from '../../../../core/crypto/sealing.ts';
 import { commitTo, shareFor, verifyShare } from '../../../../core/crypto/vss.ts';
-import { CURVES, expectRefusal, flipBit, generateKey, seededRandom } from '../support.ts';
+import { CURVES, expectRefusal, flipBit, frostSuites, generateKey, seededRandom } from '../support.ts';
 import { useModelCryptography, useRealCryptography, withTheModel } from './support.ts';
 
 withTheModel();
@@ -98,7 +98,7 @@ describe.each(CURVES)('sharing on the model of %s', (curve) => {
 const rounds = [1, 2, 3, 4, 5, 6];
 
 describe.each(CURVES)('FROST on the model of %s', (curve) => {
-  const suite = frostSuiteOf(curve);
+  const suite = frostSuites[curve];
 
   test.each(rounds)('signs, verifies, and finds the wrong partial, round %i', (round) => {
     const { partials, input, keys, publicKey } = frostRound(curve, suite, `frost ${curve} ${round}`);

@@ -3,13 +3,13 @@ import { allScopes } from '../../../../gateway/api/scopes.ts';
 import type { Client } from '../../../../simulation/service/client.ts';
 import type { CustodyWorld } from '../../../../simulation/service/custody-world.ts';
 import {
+  type BookedIntent,
   type BookedWebhook,
   type Books,
-  checkBooks,
+  checkMoney,
   checkWebhook,
-  isDelivered,
-  readBooks,
 } from '../../../../simulation/service/invariants/books.ts';
+import type { ToldEvent, ToldWallet } from '../../../../simulation/service/invariants/documented-ledger.ts';
 
 export const evm = 'eip155:11155111';
 
@@ -94,9 +94,68 @@ export async function settledFaults(world: CustodyWorld, tenant: Tenant): Promis
     const { received } = world.receivers;
     if (received.length === seen) return false;
     seen = received.length;
-    return isDelivered(webhook, books.events, received);
+    return checkWebhook(webhook, books.events, received).length === 0;
   };
   await world.loop.until(allCame, 3_600_000);
   books = await world.run(readBooks(client), 3_600_000);
   return [...checkBooks(books, told), ...checkWebhook(webhook, books.events, world.receivers.received)];
+}
+
+/** The answer to a client for an idempotency key: the id of the intent, or null after a refusal. */
+type AnswersByKey = ReadonlyMap<string, string | null>;
+
+const ends = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
+
+/** Reads everything once every intent has ended. Throws when that takes longer than `withinMs`. */
+export async function readBooks(client: Client, withinMs = 600_000): Promise<Books> {
+  for (let waitedMs = 0; ; waitedMs += 500) {
+    const wallets = await readAll<ToldWallet>(client, '/v1/wallets', 'wallets');
+    const lists: BookedIntent[] = [];
+    for (const { id } of wallets) {
+      lists.push(
+        ...(await readAll<BookedIntent>(client, `/v1/wallets/${id}/transaction-intents`, 'transaction_intents')),
+      );
+    }
+    const open = lists.filter(({ status }) => !ends.has(status));
+    if (open.length === 0) {
+      const events = await readAll<ToldEvent>(client, '/v1/events', 'events');
+      return { wallets: await readAll<ToldWallet>(client, '/v1/wallets', 'wallets'), intents: lists, events };
+    }
+    if (waitedMs >= withinMs)
+      throw new Error(`intents have not ended: ${open.map(({ id, status }) => `${id} ${status}`)}`);
+    await client.pause(500);
+  }
+}
+
+async function readAll<T>(client: Client, path: string, list: string): Promise<T[]> {
+  const items: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const { status, body } = await client.call('GET', `${path}?limit=100${cursor === null ? '' : `&cursor=${cursor}`}`);
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+    items.push(...(body[list] as T[]));
+    cursor = body.next_cursor as string | null;
+  } while (cursor !== null);
+  return items;
+}
+
+/** Events without gaps, money as the docs say, one intent a key. */
+export function checkBooks(books: Books, told: AnswersByKey): string[] {
+  return [...checkMoney(books), ...checkKeys(books.intents, told)];
+}
+
+/** An idempotency key has one intent, and the answer names it. */
+function checkKeys(intents: readonly BookedIntent[], told: AnswersByKey): string[] {
+  const faults: string[] = [];
+  const byKey = new Map<string, string[]>();
+  for (const { id, metadata } of intents) {
+    const key = metadata.key ?? '';
+    byKey.set(key, [...(byKey.get(key) ?? []), id]);
+  }
+  for (const [key, id] of told) {
+    const made = byKey.get(key) ?? [];
+    if (made.join() !== (id ?? '')) faults.push(`key ${key} was told ${id}, and made ${made.join(', ') || 'nothing'}`);
+  }
+  for (const key of byKey.keys()) if (!told.has(key)) faults.push(`key ${key} made an intent that no client asked for`);
+  return faults;
 }

@@ -1,26 +1,18 @@
 /** What deliveries take up is bounded, and one receiver's trouble is its own. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
 import { deliveryType } from '../../../../wallets/delivery/deliveries/record.ts';
 import { webhookType } from '../../../../wallets/delivery/webhooks/record.ts';
 import { remove } from '../../../../wallets/store/changes.ts';
 import { until } from '../../../support/until.ts';
-import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
+import { sequencesOf, useReceivers } from './support/receiver.ts';
 import { foreverMs, type HookService, newTenant, startService } from './support/service.ts';
 
 let service: HookService;
-const receivers: Receiver[] = [];
-const receiver = async (answer?: Receiver['answer']) => {
-  const started = await startReceiver(answer);
-  receivers.push(started);
-  return started;
-};
+const receiver = useReceivers();
 
 beforeAll(async () => {
   service = await startService();
-});
-afterEach(async () => {
-  await Promise.all(receivers.splice(0).map((each) => each.stop()));
 });
 afterAll(() => service.stop());
 

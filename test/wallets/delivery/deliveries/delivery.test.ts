@@ -1,27 +1,19 @@
 /** Deliveries end to end: real Redis, BullMQ and receivers on loopback. */
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deliveryIdOf } from '../../../../wallets/delivery/deliveries/record.ts';
 import { eventView } from '../../../../wallets/delivery/events/view.ts';
 import { until } from '../../../support/until.ts';
-import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
+import { type Receiver, sequencesOf, useReceivers } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 
 let service: HookService;
-const receivers: Receiver[] = [];
-const receiver = async (answer?: Receiver['answer']) => {
-  const started = await startReceiver(answer);
-  receivers.push(started);
-  return started;
-};
+const receiver = useReceivers();
 
 beforeAll(async () => {
   service = await startService();
   await service.work();
-});
-afterEach(async () => {
-  await Promise.all(receivers.splice(0).map((each) => each.stop()));
 });
 afterAll(() => service.stop());
 

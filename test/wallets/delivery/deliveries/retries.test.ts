@@ -1,30 +1,22 @@
 /** Failing deliveries: retries, the last try, endpoints that get no more calls. */
 
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { suspendAfterMs } from '../../../../wallets/delivery/deliveries/retry-schedule.ts';
 import type { StoredEvent } from '../../../../wallets/store/contract.ts';
 import { until } from '../../../support/until.ts';
-import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
+import { type Receiver, sequencesOf, startReceiver, useReceivers } from './support/receiver.ts';
 import { type HookService, newSecret, newTenant, SetClock, scheduleMs, startService } from './support/service.ts';
 
 let service: HookService;
 const clock = new SetClock();
-const receivers: Receiver[] = [];
-const receiver = async (answer?: Receiver['answer']) => {
-  const started = await startReceiver(answer);
-  receivers.push(started);
-  return started;
-};
+const receiver = useReceivers();
 const eventsOf = async (tenant: string, type: string): Promise<readonly StoredEvent[]> =>
   (await service.store.events(tenant, { afterSequence: 0, limit: 100, types: [type] })).events;
 
 beforeAll(async () => {
   service = await startService();
   await service.work({ clock });
-});
-afterEach(async () => {
-  await Promise.all(receivers.splice(0).map((each) => each.stop()));
 });
 afterAll(() => service.stop());
 

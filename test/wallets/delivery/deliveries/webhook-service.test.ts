@@ -1,6 +1,6 @@
 /** What people ask for: pings, and deliveries again, one or a range. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../core/actors/live/ports.ts';
 import { newId } from '../../../../proto/ids.ts';
 import { relayDefaults } from '../../../../wallets/delivery/deliveries/outbox-relay.ts';
@@ -8,25 +8,17 @@ import { deliveryIdOf } from '../../../../wallets/delivery/deliveries/record.ts'
 import { pingEvent, WebhookService } from '../../../../wallets/delivery/deliveries/webhook-service.ts';
 import { isThorough } from '../../../support/thorough.ts';
 import { until } from '../../../support/until.ts';
-import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
+import { sequencesOf, useReceivers } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 
 let service: HookService;
 let webhookService: WebhookService;
-const receivers: Receiver[] = [];
-const receiver = async (answer?: Receiver['answer']) => {
-  const started = await startReceiver(answer);
-  receivers.push(started);
-  return started;
-};
+const receiver = useReceivers();
 
 beforeAll(async () => {
   service = await startService();
   webhookService = new WebhookService(service.hooks, service.store, systemClock);
   await service.work({}, { retryScheduleMs: [50] });
-});
-afterEach(async () => {
-  await Promise.all(receivers.splice(0).map((each) => each.stop()));
 });
 afterAll(() => service.stop());
 

@@ -1,6 +1,7 @@
 /** A receiver of webhooks on loopback: remembers every request with its exact bytes, and answers as it is told. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterEach } from 'vitest';
 
 export interface Received {
   readonly atMs: number;
@@ -30,6 +31,19 @@ export interface Receiver {
   /** Answers 200 to all who hang, now. */
   release(): void;
   stop(): Promise<void>;
+}
+
+/** Starts receivers that each stop after their test. */
+export function useReceivers(): typeof startReceiver {
+  const receivers: Receiver[] = [];
+  afterEach(async () => {
+    await Promise.all(receivers.splice(0).map((each) => each.stop()));
+  });
+  return async (answer) => {
+    const started = await startReceiver(answer);
+    receivers.push(started);
+    return started;
+  };
 }
 
 export async function startReceiver(answer: Receiver['answer'] = () => 200): Promise<Receiver> {
