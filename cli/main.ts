@@ -3,7 +3,7 @@
  * commands and options for people (command-line.ts).
  */
 import './source-maps.ts';
-import { exitCodes, Failure } from './common/failure.ts';
+import { exitCodes, Failure, machineFailure } from './common/failure.ts';
 import { endWithOutput, lostOutput } from './common/output.ts';
 import { type RoleCall, roleCall } from './role-call.ts';
 import { readEnvironment } from './settings/environment.ts';
@@ -13,9 +13,10 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     return role === undefined ? await runCommand(argv) : await runRoleCall(role);
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    for (const line of error.message.split('\n')) process.stderr.write(`signmesh: ${line}\n`);
-    return error.exitCode;
+    const failure = error instanceof Failure ? error : machineFailure(error);
+    if (failure === undefined) throw error;
+    for (const line of failure.message.split('\n')) process.stderr.write(`signmesh: ${line}\n`);
+    return failure.exitCode;
   }
 }
 

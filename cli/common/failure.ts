@@ -13,6 +13,22 @@ export class Failure extends Error {
   }
 }
 
+const lacks: Readonly<Record<string, string>> = {
+  EMFILE: 'Raise the limit of open files (ulimit -n).',
+  ENFILE: 'The system has too many open files: end other processes.',
+  ENOSPC: 'Free some space there.',
+  EDQUOT: 'Free some space there.',
+  EROFS: 'Choose a place that can be written.',
+};
+
+/** What the machine lacks, whatever was to be done with it; undefined: the error is another one. */
+export function machineFailure(error: unknown): Failure | undefined {
+  if ((error as { syscall?: unknown } | undefined)?.syscall === 'uv_cwd')
+    return new Failure('The current directory no longer exists: change to another one.');
+  const remedy = lacks[errorCode(error)];
+  return remedy === undefined ? undefined : new Failure(`${errorText(error)}. ${remedy}`);
+}
+
 /** The code of a system error (ENOENT, EADDRINUSE, …), or an empty string. */
 export function errorCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;

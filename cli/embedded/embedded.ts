@@ -190,7 +190,7 @@ function checkWritable(path: string): void {
     writeFileSync(probe, '', { mode: 0o600 });
     rmSync(probe);
   } catch (error) {
-    throw new Failure(`${path} cannot be written: ${(error as Error).message}.`);
+    throw new Failure(`${path} cannot be written: ${(error as Error).message.replace(probe, path)}.`);
   }
 }
 

@@ -8,7 +8,8 @@
 import { isIP } from 'node:net';
 import { ServiceError } from './errors/service-error.ts';
 
-const localNames = ['localhost', 'host.docker.internal'];
+/** Labels and dots: "evil.example/.localhost" is none, and a browser takes it for evil.example. */
+const hostName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 
 /** Probes ask for it by any name. */
 const healthTarget = /^\/v1\/health(\?|$)/;
@@ -21,13 +22,19 @@ export interface HostedRequest {
 /** Throws a ServiceError for the Host of another site. `allowed`: further names, or "*" for all. */
 export function needLocalHost({ target, headers }: HostedRequest, allowed: readonly string[]): void {
   if (healthTarget.test(target)) return;
-  const name = nameIn(headers.host ?? '');
-  if (allowed.includes('*') || allowed.some((one) => one.toLowerCase() === name)) return;
-  if (!name.includes('.') || isIP(name) !== 0 || localNames.includes(name) || name.endsWith('.localhost')) return;
+  const { host } = headers;
+  // Every browser sends one.
+  if (host === undefined || allowed.includes('*')) return;
+  const name = nameIn(host);
+  if (name !== undefined && (isLocal(name) || allowed.some((one) => one.toLowerCase() === name))) return;
   throw new ServiceError(
     'misdirected',
-    `this sandbox does not answer as ${name.slice(0, 253)}: if the name is yours, add it to SIGNMESH_ALLOWED_HOSTS (* for any)`,
+    `this sandbox does not answer as "${host.slice(0, 253)}": if the name is yours, add it to SIGNMESH_ALLOWED_HOSTS (* for any)`,
   );
+}
+
+function isLocal(name: string): boolean {
+  return isIP(name) !== 0 || !name.includes('.') || name.endsWith('.localhost') || name === 'host.docker.internal';
 }
 
 /** Whether a browser's page comes from this machine. */
@@ -40,12 +47,13 @@ export function isLoopbackOrigin(origin: string): boolean {
 /** Whether a Host header names this machine alone. */
 export function isLoopbackHost(host: string): boolean {
   const name = nameIn(host);
+  if (name === undefined) return false;
   const isLoopback = name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
   return isLoopback || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Of "name:port" or "[address]:port", in lower case. What has another form stays as it is. */
-function nameIn(host: string): string {
-  const lower = host.toLowerCase();
-  return /^\[([^\]]*)\](?::\d*)?$/.exec(lower)?.[1] ?? /^([^:]*)(?::\d*)?$/.exec(lower)?.[1] ?? lower;
+/** Of "name:port" or "[address]:port", in lower case; undefined: neither a name nor an address. */
+function nameIn(host: string): string | undefined {
+  const [, bracketed, name = bracketed] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host.toLowerCase()) ?? [];
+  return name !== undefined && (isIP(name) !== 0 || hostName.test(name)) ? name : undefined;
 }

@@ -59,6 +59,7 @@ export async function buildApiServer(deps: ApiServerDeps): Promise<FastifyInstan
     // Node's default is 60 s, and of the two it takes the longer one for the whole request.
     headersTimeout: requestTimeoutMs,
   };
+  const lastResponses = new WeakMap<Socket, ServerResponse>();
   const app = Fastify({
     logger: false,
     schemaController: noSchemas,
@@ -67,7 +68,8 @@ export async function buildApiServer(deps: ApiServerDeps): Promise<FastifyInstan
     // Paths are found by `serve`.
     rewriteUrl: () => '/',
     requestIdHeader: false,
-    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, requestIds, access),
+    clientErrorHandler: (error, socket) =>
+      answerUnparsable(error, socket, lastResponses.get(socket), requestIds, access),
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
   }) as FastifyInstance;
@@ -77,6 +79,7 @@ export async function buildApiServer(deps: ApiServerDeps): Promise<FastifyInstan
   answerWhatNodeWouldNot(app.server, requestIds, access);
   app.addHook('onRequest', (request, reply) => {
     reply.hijack();
+    lastResponses.set(request.raw.socket, reply.raw);
     const entry = new AccessEntry(requestIds.of(request.headers[requestIdHeader]), timers.elapsedMs());
     const { raw, originalUrl } = request;
     if (refuseForLoad !== undefined && refuse(refuseForLoad, raw, reply.raw, originalUrl, entry, access)) return;

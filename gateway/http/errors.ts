@@ -1,5 +1,5 @@
 /** Answers to input that is no request for `serve`, with the API's error body and an X-Request-Id. */
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpAccess } from '../access-log/http-access.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
@@ -7,15 +7,24 @@ import type { RequestIds } from '../api/request-id.ts';
 import { jsonContentType } from '../serve/contract.ts';
 import { errorBody } from '../serve/errors.ts';
 
-/** Requests that Node's HTTP parser refuses never become one: the answer is written to the socket as it is. */
+/**
+ * Requests that Node's HTTP parser refuses never become one: the answer is written to the socket as it is, behind the answer to
+ * a request that is complete. `last`: the response to the connection's last request.
+ */
 export function answerUnparsable(
   error: Error & { code?: string },
   socket: Socket,
+  last: ServerResponse | undefined,
   requestIds: RequestIds,
   access: HttpAccess | undefined,
 ): void {
   if (error.code === 'ECONNRESET') return;
-  answerRaw(socket, unparsable(error.code), requestIds, access);
+  const refuse = () => answerRaw(socket, unparsable(error.code), requestIds, access);
+  if (last?.req.complete && !last.writableFinished) {
+    // What follows is refused with it, once.
+    socket.pause();
+    last.once('close', refuse);
+  } else refuse();
 }
 
 /** The last answer of a connection, where there is no response to write it with. */

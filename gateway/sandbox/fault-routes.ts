@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { withProcessNames } from '../../scenarios/faults/cluster-names.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/fault.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, PathId } from '../api/schema-kit.ts';
+import { Closed, Line, PathId } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -105,7 +105,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       clientName: 'sandbox.beginStep',
       example: { step: 'pay' },
       summary: 'Announce that a step of a scenario begins, to trigger faults that name it',
-      body: Closed({ step: Type.String({ minLength: 1, maxLength: 100, description: 'its name' }) }),
+      body: Closed({ step: Line(100, 'its name') }),
       responses: { 204: { description: 'It is known' } },
       handle: async (context, { body: { step } }) => {
         await act(context, control, 'faults.step', { step });

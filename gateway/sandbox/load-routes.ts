@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import type { Timers } from '../../core/actors/contract.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, Nullable, OneOf } from '../api/schema-kit.ts';
+import { Closed, Line, Nullable, OneOf } from '../api/schema-kit.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';
 
@@ -14,8 +14,8 @@ const silentMs = 5_000;
 
 export const IntendedLoad = Closed(
   {
-    load: Type.String({ minLength: 1, maxLength: 128, description: 'its name' }),
-    stage: Type.String({ minLength: 1, maxLength: 128 }),
+    load: Line(128, 'its name'),
+    stage: Line(128),
     rate: Nullable(
       Type.Number({ minimum: 0, maximum: 1_000_000, description: 'operations a second; null: its callers decide' }),
     ),

@@ -27,19 +27,27 @@ export class HttpProxy {
 
   /** Resolves with the port. */
   start(): Promise<number> {
+    const lastAnswers = new WeakMap<Socket, ServerResponse>();
     const serve = (asked: IncomingMessage, answer: ServerResponse): void => {
+      lastAnswers.set(asked.socket, answer);
       this.#serve(asked, answer).catch(() => asked.socket.destroy());
     };
     // Node's own refusals have neither a request id nor a body: the gateway decides about all that comes.
     const server = createServer({ requireHostHeader: false }, serve);
     server.on('checkContinue', serve).on('checkExpectation', serve);
-    server.on('clientError', (error: Error & { rawPacket?: Buffer }, socket) =>
-      this.#passRaw(socket as Socket, error.rawPacket),
-    );
+    server.on('clientError', ({ rawPacket }: Error & { rawPacket?: Buffer }, socket) => {
+      const last = lastAnswers.get(socket as Socket);
+      if (last?.req.complete && !last.writableFinished) {
+        // Their answer would overtake the one to the request before them.
+        socket.pause();
+        last.once('close', () => socket.destroy());
+      } else this.#passRaw(socket as Socket, rawPacket);
+    });
     server.on('connect', ({ url }, socket) =>
       this.#passRaw(socket as Socket, Buffer.from(`CONNECT ${url} HTTP/1.1\r\n\r\n`)),
     );
-    // The gateway's own limits apply: it sees the request as it comes.
+    // The gateway's own limits apply: it sees the request as it comes, also its headers beyond Node's 2,000.
+    server.maxHeadersCount = 0;
     server.requestTimeout = 0;
     server.headersTimeout = 0;
     server.keepAliveTimeout = 0;

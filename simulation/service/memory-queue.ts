@@ -149,11 +149,15 @@ export class MemoryQueue<J> {
     this.#lock(id, consumer);
     const generation = this.#generation;
     const ended = (error?: unknown): void => {
-      if (generation !== this.#generation) return;
+      const isRestored = generation !== this.#generation;
+      // A consumer that closes still waits for it.
+      if (isRestored && this.#consumers.includes(consumer)) return;
       consumer.running.delete(id);
       if (consumer.isCut) return;
-      if (error !== undefined) consumer.onFailed(job, error);
-      this.#ended(id);
+      if (!isRestored) {
+        if (error !== undefined) consumer.onFailed(job, error);
+        this.#ended(id);
+      }
       if (consumer.running.size === 0) for (const resolve of consumer.onIdle.splice(0)) resolve();
     };
     consumer.way.enter(() => {

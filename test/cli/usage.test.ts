@@ -2,6 +2,7 @@
 import { type StdioOptions, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCommandLine } from '../../cli/command-line.ts';
 import { Failure } from '../../cli/common/failure.ts';
@@ -109,6 +110,21 @@ describe('the command line', () => {
     const stdio: StdioOptions = ['ignore', full, 'pipe'];
     const { status, stderr } = spawnSync(process.execPath, [program, '--help'], { cwd: root, encoding: 'utf8', stdio });
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^signmesh: The output cannot be written: .*\n$/)]);
+  });
+
+  test('what the machine lacks is one line and a remedy', () => {
+    const ended = (script: string) =>
+      spawnSync('sh', ['-c', script, process.execPath, join(root, program)], {
+        cwd: temporaryFolder(),
+        encoding: 'utf8',
+      });
+    const gone = ended('mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" status');
+    expect([gone.status, gone.stderr]).toEqual([
+      1,
+      'signmesh: The current directory no longer exists: change to another one.\n',
+    ]);
+    const few = ended('ulimit -n 40 && exec "$0" "$1" up --embedded');
+    expect([few.status, few.stderr]).toEqual([1, expect.stringMatching(/^signmesh: EMFILE: .* \(ulimit -n\)[.]\n$/)]);
   });
 
   test.each(['up', 'status', 'stop', 'logs', 'init', 'node'])('%s --help prints the usage', async (command) => {

@@ -39,6 +39,8 @@ const foreign = [
     '[::1].evil.example',
   ],
   ...['evil.example:80:localhost', 'user@evil.example', '[evil.example]'],
+  // No names: a browser takes the first for evil.example.
+  ...['evil.example/.localhost', 'evil.example?.localhost', 'a b', 'a..localhost', '.localhost', '[::1', '::1]', ':80'],
 ];
 
 it('a sandbox answers to addresses and local names, whatever the port', async () => {

@@ -430,6 +430,27 @@ describe('the HTTP door of the signing API', () => {
       expect(/x-request-id: (\S+)/i.exec(received)?.[1]).toMatch(requestIdPattern);
     });
 
+    it('answers a complete request before the bytes behind it that are none', async () => {
+      const body = '{"signing_session_id": "sig_1"}';
+      const sent = gateway.coordinator.sent.length;
+      let received = '';
+      const socket = createConnection(port, '127.0.0.1');
+      const isClosed = new Promise((resolve) => socket.once('close', resolve));
+      socket.setEncoding('utf8').on('data', (text: string) => {
+        received += text;
+      });
+      gateway.coordinator.answer = () => 'silence';
+      socket.write(
+        `POST /v1/signing/share HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}HELLO\r\n\r\n`,
+      );
+      await gateway.coordinator.sentCount(sent + 1);
+      socket.write('HELLO\r\n\r\n'.repeat(1_000));
+      await fetch(`http://127.0.0.1:${port}/v1/health`);
+      gateway.coordinator.reply(gateway.coordinator.last, { response: proof });
+      await isClosed;
+      expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+    });
+
     it('refuses two authorization headers', async () => {
       const line = `Authorization: ${auth.authorization}\r\n`;
       const received = await raw(

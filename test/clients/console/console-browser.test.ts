@@ -315,16 +315,17 @@ describeInBrowser('the console on an embedded service', (open) => {
 
   test('texts that would like to be markup are texts, in every panel', async () => {
     const nasty = '<img src=x onerror="document.title=\'owned\'"><b>\u202egnp.\u0007';
+    const visible = nasty.replace(/[^ -~]/g, '');
     const fault = await running.must(201, 'POST', '/v1/sandbox/faults', {
       ...{ fault: 'drop', target: 'node/1', id: 'nasty', at: { step: nasty } },
     });
     expect(fault.state).toBe('armed');
-    await running.must(204, 'POST', '/v1/sandbox/steps', { step: `${nasty}2` });
+    await running.must(204, 'POST', '/v1/sandbox/steps', { step: visible });
     await running.call('POST', '/v1/signing/initiate', {
       ...{ transaction_intent_id: nasty, wallet_id: nasty, message_hash: 'AA==' },
     });
     await running.must(201, 'POST', '/v1/webhooks', {
-      ...{ url: 'http://127.0.0.1:9/', events: ['webhook.ping'], description: nasty.replace(/[^ -~]/g, '') },
+      ...{ url: 'http://127.0.0.1:9/', events: ['webhook.ping'], description: visible },
     });
     const page = await open(`${url()}#/ceremonies/${encodeURIComponent(nasty)}?q=${encodeURIComponent(nasty)}`);
     await isLive(page);

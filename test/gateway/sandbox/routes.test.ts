@@ -44,6 +44,20 @@ describe('load', () => {
   });
 });
 
+it('names of steps, loads and stages show as what they are', async () => {
+  const load = { load: 'l', stage: 's', rate: null };
+  for (const hidden of ['a\u0000', 'a\u202eb', ' ']) {
+    for (const [path, body, field] of [
+      ['steps', { step: hidden }, 'step'],
+      ['load', { ...load, load: hidden }, 'load'],
+      ['load', { ...load, stage: hidden }, 'stage'],
+    ] as const) {
+      const { status, body: answer } = await call('POST', path, body);
+      expect([status, answer?.error.details[0].field]).toEqual([400, field]);
+    }
+  }
+});
+
 describe('scenarios', () => {
   it('are started, read and ended, and the file enters no log', async () => {
     expect((await call('GET', 'scenarios')).body).toEqual({ scenario: null });

@@ -82,6 +82,18 @@ async function httpDoor(verdict: Partial<ApiServerVerdict> = {}, change: (server
   return { url, effects, asked, broken };
 }
 
+/** All that comes back to these bytes until the connection ends. */
+function heardFrom(url: string, bytes: string): Promise<string> {
+  const socket = connectRaw(Number(new URL(url).port), '127.0.0.1');
+  closing.push(() => socket.destroy());
+  let heard = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    heard += text;
+  });
+  socket.write(bytes);
+  return new Promise((resolve) => socket.once('close', () => resolve(heard)));
+}
+
 const post = { method: 'POST', body: '{"amount": "1"}', headers: { 'content-type': 'application/json' } };
 
 describe('the HTTP door', () => {
@@ -115,6 +127,21 @@ describe('the HTTP door', () => {
     socket.write(bytes);
     await until(() => heard.includes('x-own: gateway'), 'the answer of the gateway');
     expect(heard).toMatch(/^HTTP\/1\.1 418 /);
+  });
+
+  test('bytes behind a request do not come before its answer', async () => {
+    const { url } = await httpDoor({ delayMs: 50 });
+    const heard = await heardFrom(url, 'GET /v1/me HTTP/1.1\r\nHost: a\r\n\r\nno HTTP\r\n\r\n');
+    expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201']);
+  });
+
+  test('passes every header, as many as there are', async () => {
+    const { url, effects } = await httpDoor({}, (server) => {
+      server.maxHeadersCount = 0;
+    });
+    const many = 'a: 1\r\n'.repeat(2_100);
+    await heardFrom(url, `GET / HTTP/1.1\r\nHost: a\r\n${many}Last: one\r\nConnection: close\r\n\r\n`);
+    expect(effects[0]?.headers).toContain('Last');
   });
 
   test('serves many requests of one connection over connections that last', async () => {

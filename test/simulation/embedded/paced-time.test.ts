@@ -91,3 +91,18 @@ it('is a whole number while a store writes at half a millisecond, and for a requ
   pace.runAt(2_001);
   expect(time.nowMs()).toBe(2_001);
 });
+
+it.each(['before', 'after'])('runs nothing that is planned %s its stop', (when) => {
+  const pace = new TestPace();
+  const time = new PacedTime(pace);
+  let ran = 0;
+  const plan = () =>
+    time.after(10, () => {
+      ran += 1;
+    });
+  if (when === 'before') plan();
+  time.stop();
+  if (when === 'after') plan();
+  pace.runAt(2_000);
+  expect(ran).toBe(0);
+});

@@ -17,7 +17,7 @@ import { walletFrom } from '../../../../wallets/custody/wallets/new-wallet.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../../wallets/providers/port/port.ts';
 import { create, update } from '../../../../wallets/store/changes.ts';
-import type { TenantStore } from '../../../../wallets/store/contract.ts';
+import { StoreUnavailable, type TenantStore } from '../../../../wallets/store/contract.ts';
 import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
 import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
@@ -91,9 +91,9 @@ class Desk {
   }
 
   /** The job of the strategy's trigger. */
-  look(id: string): Promise<void> {
+  look(id: string, from = store): Promise<void> {
     const clock = { nowMs: () => this.nowMs };
-    return lookAtStrategy({ ...this.deps, store, clock, log: silentLog }, this.tenant, `${triggerPrefix}${id}`);
+    return lookAtStrategy({ ...this.deps, store: from, clock, log: silentLog }, this.tenant, `${triggerPrefix}${id}`);
   }
 
   async stale({ id }: Json): Promise<string[]> {
@@ -378,6 +378,24 @@ describe('a trigger', () => {
     );
     const { nextAtMs } = await store.takeDue(desk.tenant, 0, 1, 10);
     expect(nextAtMs).toBe(kind === 'manual' ? undefined : startMs + 120_000);
+  });
+
+  it('without prices makes no plan until the next time; while the store is silent it stays due', async () => {
+    const desk = new Desk();
+    const { id } = await desk.open(every('interval'));
+    desk.nowMs = startMs + 60_000;
+    const dueMs = async () => (await store.takeDue(desk.tenant, 0, 1, 10)).nextAtMs;
+    const silent = {
+      read: store.read.bind(store),
+      commit: store.commit.bind(store),
+      readWithBalances: () => Promise.reject(new StoreUnavailable('silent')),
+    } as unknown as TenantStore;
+    await expect(desk.look(id, silent)).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await dueMs()).toBe(startMs + 60_000);
+    desk.price = undefined;
+    await desk.look(id);
+    expect(await dueMs()).toBe(startMs + 120_000);
+    expect((await desk.call('listPlans')).plans).toEqual([]);
   });
 
   it('makes no plan of a strategy that changes meanwhile', async () => {
