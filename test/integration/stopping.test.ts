@@ -30,7 +30,8 @@ afterAll(async () => {
 
 /** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
 async function npmStart() {
-  const settings = { ...environmentOf({ dataDir }), SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES_PER_PROCESS: '5' };
+  const small = { SIGNMESH_NODES: '3', SIGNMESH_NODES_PER_PROCESS: '3' };
+  const settings = { ...environmentOf({ dataDir }), SIGNMESH_RATE_LIMIT: 'off', ...small };
   const npm = spawn('npm', ['start', '--', '--json'], {
     cwd: root,
     env: settings,

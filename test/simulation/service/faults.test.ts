@@ -40,7 +40,7 @@ async function walk(at: number, fate: PortFate): Promise<Walked> {
 }
 
 describe('one transfer ends the same', () => {
-  const step = runs(72, 1);
+  const step = runs(144, 1);
   test(`when a process dies before or after a call: every call of it, ${step} apart`, {
     timeout: 3_600_000,
   }, async () => {

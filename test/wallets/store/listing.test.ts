@@ -178,7 +178,10 @@ it.each<[string, Partial<ListQuery>]>([
   await expect(store.list(newTenant(), thingType, query)).rejects.toThrow(RangeError);
 });
 
-describe('with 100,000 records', () => {
+/** Far more than a call may look at. */
+const largeSize = runs(10_000, 100_000);
+
+describe(`with ${largeSize} records`, () => {
   const small = newTenant();
   const large = newTenant();
 
@@ -200,7 +203,7 @@ describe('with 100,000 records', () => {
 
   beforeAll(async () => {
     await fill(small, 10);
-    await fill(large, 100_000);
+    await fill(large, largeSize);
   });
 
   /** What a piece of work asks of Redis, by command. */
@@ -236,7 +239,7 @@ describe('with 100,000 records', () => {
       indices: ['things'],
       order: 'newest',
       limit: 1,
-      createdBeforeMs: 1_700_000_050_000,
+      createdBeforeMs: 1_700_000_000_000 + largeSize / 2,
     });
     expect(await costs(list(large, { afterId: first.items[0]!.id }))).toEqual(await costs(list(large, {})));
   });
@@ -257,12 +260,12 @@ describe('with 100,000 records', () => {
     expect(await costs(() => store.list(large, thingType, query))).toMatchObject({ zrange: 10, zmscore: 20 });
     const page = await store.list(large, thingType, query);
     expect(page).toMatchObject({ items: [], hasMore: true });
-    expect(await store.count(large, 'things', 1_700_000_098_000)).toBe(2_000);
+    expect(await store.count(large, 'things', 1_700_000_000_000 + largeSize - 2_000)).toBe(2_000);
     const rest = await store.list(large, thingType, { ...query, createdBeforeMs: 1_700_000_000_010 });
     expect(rest.items).toHaveLength(1);
     expect(rest.hasMore).toBe(false);
     expect(page.nextId?.slice(4, 17)).toBe(
-      (1_700_000_098_000)
+      (1_700_000_000_000 + largeSize - 2_000)
         .toString(16)
         .padStart(12, '0')
         .replace(/^(.{8})/, '$1-'),

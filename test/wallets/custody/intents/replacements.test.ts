@@ -5,6 +5,7 @@ import { Transaction } from 'ethers';
 import { describe, expect, test } from 'vitest';
 import { bitcoinTestnetAddress } from '../../../../wallets/networks/addresses.ts';
 import { makeSelfHosted } from '../../../../wallets/providers/self-hosted/adapter.ts';
+import { isThorough } from '../../../support/thorough.ts';
 import { until } from '../../../support/until.ts';
 import { devnet, testnet } from '../../providers/self-hosted/support.ts';
 import { somewhere } from './support/desk.ts';
@@ -375,8 +376,9 @@ describe('a gateway that dies at any call', () => {
     };
     const calls = await walk();
     expect(calls).toBeGreaterThan(8);
+    // What a death after a call leaves stored is what a death before the next call leaves.
     for (let atCall = 1; atCall <= calls; atCall += 1) {
-      for (const tookEffect of [false, true]) await walk({ atCall, tookEffect });
+      for (const tookEffect of isThorough || atCall === 1 ? [false, true] : [true]) await walk({ atCall, tookEffect });
     }
   });
 });
