@@ -50,6 +50,7 @@ async function port(vendor: VendorServer, wish: Wish = {}) {
   onTestFinished(() => node.stop());
   return {
     news,
+    stop: () => node.stop(),
     make: () =>
       new Promise<HsmOutcome>((resolve) =>
         node.ask({ kind: 'make', label: 'k', curve: 'secp256k1', challenge }, resolve),
@@ -233,4 +234,26 @@ test('a vendor that is down or unavailable is VENDOR_UNAVAILABLE', async () => {
   expect(await node.place()).toMatchObject({ kind: 'failed', fault: 'VENDOR_UNAVAILABLE' });
   await vendor.stop();
   expect(await node.place()).toMatchObject({ kind: 'failed', fault: 'VENDOR_UNAVAILABLE' });
+});
+
+test('a node’s port and a vendor stop beside connections whose requests do not end', async () => {
+  const vendor = await server({ decideMs: 60_000 });
+  const node = await port(vendor);
+  await node.make();
+  await node.place();
+  const held = [`${vendor.url}/v1/orders`, vendor.orders[0]!.callback].map(
+    (url) =>
+      new Promise<void>((resolve, reject) => {
+        const { pathname, port } = new URL(url);
+        const socket = connect(Number(port), '127.0.0.1', () => {
+          socket.write(`POST ${pathname} HTTP/1.1\r\nhost: v\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n`);
+        });
+        socket.once('data', () => socket.write('{', () => resolve()));
+        socket.once('error', reject);
+      }),
+  );
+  await Promise.all(held);
+  let stopped = 0;
+  for (const each of [node, vendor]) each.stop().then(() => (stopped += 1));
+  await until(() => stopped === 2, 'the end of both');
 });

@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { evaluateAddress } from '../../../../wallets/delivery/egress/addresses.ts';
-import type { Connections } from '../../../../wallets/delivery/egress/connections.ts';
+import { Connections } from '../../../../wallets/delivery/egress/connections.ts';
 import type { KeptAnswer } from '../../../../wallets/delivery/egress/public.ts';
 import { sendTo } from '../../../../wallets/delivery/egress/send.ts';
 import { checkTarget } from '../../../../wallets/delivery/egress/target.ts';
+import { until } from '../../../support/until.ts';
 
 const issueOf = (url: string, environment: 'sandbox' | 'production') => {
   const target = checkTarget(url, environment);
@@ -242,6 +243,33 @@ describe('sending', () => {
     const options = { environment: 'production', resolver, connections } as const;
     const kept = await sendTo(request('https://receiver.example/'), options);
     expect(kept).toMatchObject({ kind: 'answered', status: 200, answer: undefined });
+  });
+
+  test.each([
+    ['floods', 64 * 1024, 0, 60_000],
+    ['drips', 1, 20, 300],
+  ])('an answer whose body %s without end has its status, and its connection is cut', async (_, bytes, everyMs, ms) => {
+    let isCut = false;
+    const server = createServer((_, response) => {
+      const timer = setInterval(() => response.write('x'.repeat(bytes)), everyMs);
+      response.writeHead(200).once('close', () => {
+        clearInterval(timer);
+        isCut = true;
+      });
+    });
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const connections = new Connections();
+    for (const kept of [{}, { connections }]) {
+      isCut = false;
+      const outcome = await sendTo(request(url, ms), { environment: 'sandbox', ...kept });
+      expect(outcome).toMatchObject({ kind: 'answered', status: 200, answer: { truncated: true } });
+      expect(outcome.tookMs).toBeLessThan(60_000);
+      await until(() => isCut, 'the end of the connection');
+    }
+    await connections.stop();
   });
 
   test('a redirect is an answer like any other: no second request is sent', async () => {
