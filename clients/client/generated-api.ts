@@ -215,7 +215,7 @@ export interface BeginSandboxKey {
 }
 
 export interface BeginSandboxStep {
-  /** its name */
+  /** its name: 1 to 100 characters, not blank, without control and direction characters */
   readonly step: string;
 }
 

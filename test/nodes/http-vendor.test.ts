@@ -236,7 +236,7 @@ test('a vendor that is down or unavailable is VENDOR_UNAVAILABLE', async () => {
   expect(await node.place()).toMatchObject({ kind: 'failed', fault: 'VENDOR_UNAVAILABLE' });
 });
 
-test('a node’s port and a vendor stop, whoever holds a connection to them and ends no request', async () => {
+test('a node’s port and a vendor stop beside connections whose requests do not end', async () => {
   const vendor = await server({ decideMs: 60_000 });
   const node = await port(vendor);
   await node.make();
