@@ -2262,6 +2262,7 @@ export interface SandboxClock {
 export interface SandboxConfirmations {
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly confirmations: number;
+  readonly finality: number;
   readonly block: number;
   readonly block_ms: number;
 }
@@ -2791,6 +2792,8 @@ export interface SetMarket {
 
 export interface SetSandboxConfirmations {
   readonly confirmations: number;
+  /** `confirmations` by default, and not below it */
+  readonly finality?: number;
 }
 
 export interface SignMessage {
@@ -4062,9 +4065,9 @@ export interface SandboxApi {
   feeMarket(network: string, options?: CallOptions): Promise<SandboxFeeMarket>;
   /** Move the fee market of a simulated chain: `POST /v1/sandbox/chains/:network/fee-market`, scope `sandbox:admin`. */
   moveFeeMarket(network: string, body: MoveSandboxFeeMarket, options?: CallOptions): Promise<SandboxFeeMarket>;
-  /** Read when transactions of a simulated chain are final, and its newest block: `GET /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  /** Read after how many blocks intents of a simulated chain complete and are final, and its newest block: `GET /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
   confirmations(network: string, options?: CallOptions): Promise<SandboxConfirmations>;
-  /** Set after how many blocks transactions of a simulated chain are final: `POST /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  /** Set after how many blocks intents of a simulated chain complete and are final: `POST /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
   setConfirmations(network: string, body: SetSandboxConfirmations, options?: CallOptions): Promise<SandboxConfirmations>;
   /** Undo the newest blocks of a simulated chain: `POST /v1/sandbox/chains/:network/reorg`, scope `sandbox:admin`. */
   reorganize(network: string, body: ReorganizeSandboxChain, options?: CallOptions): Promise<SandboxReorganization>;

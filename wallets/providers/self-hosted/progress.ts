@@ -35,7 +35,7 @@ export function onChain(
   made: Omit<Submission, 'hash'>,
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
 ): TransferProgress {
-  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs, reorganized } = transaction;
+  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs, reorganizations } = transaction;
   const submission: Submission = { hash: id, ...made };
   if (state === 'dropped') {
     return {
@@ -84,7 +84,7 @@ export function onChain(
     stage: confirmedAtMs === undefined ? 'broadcasting' : 'confirming',
     providerTxId: id,
     providerStatus: state.toUpperCase(),
-    subStatus: waitingFor[state] ?? (reorganized ? 'REORGED' : null),
+    subStatus: waitingFor[state] ?? (reorganizations > 0 ? 'REORGED' : null),
     submission,
     // Blocks depend only on time, so the time of the last confirmation is known. An earlier transaction is
     // usually being signed right now.

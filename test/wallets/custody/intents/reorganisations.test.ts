@@ -20,7 +20,7 @@ test.each([
 ] as const)('on %s a transfer of %s is confirmed anew, and signed once', async (network, asset, amount) => {
   const desk = await StuckDesk.start(network);
   const { chain } = desk;
-  await chain.requireConfirmations(6);
+  await chain.setDepths({ confirmations: 6, finality: 6 });
   const { id } = await desk.transfer({ asset, amount, destination: { address: receivers[asset] } });
   await desk.run(5);
   const before = await desk.intent(id);
@@ -58,7 +58,7 @@ test.each([
   expect(await desk.balance(asset)).toEqual(await desk.onChain(asset));
 
   const { confirmations } = (await chain.transaction(hash, desk.nowMs))!;
-  await chain.requireConfirmations(60);
+  await chain.setDepths({ confirmations: 60, finality: 60 });
   expect(await chain.reorganize(confirmations, desk.nowMs)).toEqual({ kind: 'final', depth: confirmations - 1 });
   expect(await chain.reorganize(confirmations - 1, desk.nowMs)).toEqual({ kind: 'done', transactions: 0 });
   expect((await chain.transaction(hash, desk.nowMs))!.state).toBe('confirmed');
@@ -67,7 +67,8 @@ test.each([
 test('by default only the newest block of EVM can be undone, since nothing in it is final', async () => {
   const desk = await StuckDesk.start(sepolia);
   const { bitcoin, evm, solana } = desk.chains;
-  expect(await Promise.all([evm, bitcoin, solana].map((chain) => chain.confirmations()))).toEqual([2, 1, 1]);
+  const depths = await Promise.all([evm, bitcoin, solana].map((chain) => chain.depths()));
+  expect(depths).toEqual([2, 1, 1].map((blocks) => ({ confirmations: blocks, finality: blocks })));
   expect(await evm.reorganize(1, desk.nowMs)).toEqual({ kind: 'done', transactions: 0 });
   expect(await evm.reorganize(2, desk.nowMs)).toEqual({ kind: 'final', depth: 1 });
   for (const chain of [bitcoin, solana]) {
