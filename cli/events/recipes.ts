@@ -75,6 +75,7 @@ const intents: Readonly<Record<string, Recipe>> = {
     await api.client.intents.cancel(wallet_id, id);
   },
   failed: (api) => api.intent(amountFor('submit_rejected')),
+  reorged: undone,
   expired: async (api) => {
     const policy = await api.policy({
       effect: 'require_approval',
@@ -85,6 +86,20 @@ const intents: Readonly<Record<string, Recipe>> = {
     await api.client.intents.create(wallet.id, { asset: 'ETH', amount: plain, destination, policy });
   },
 };
+
+/** A transfer that completes before it is final, and whose block is undone then. */
+async function undone(api: RecipeApi): Promise<void> {
+  const { sandbox } = api.client;
+  const { confirmations, finality } = await sandbox.confirmations(evmNetwork);
+  try {
+    const { block: last } = await sandbox.setConfirmations(evmNetwork, { confirmations: 1, finality: 64 });
+    await api.client.waitFor(await api.intent(plain, { provider: 'self_hosted' }));
+    const { block } = await sandbox.confirmations(evmNetwork);
+    await sandbox.reorganize(evmNetwork, { depth: block - last });
+  } finally {
+    await sandbox.setConfirmations(evmNetwork, { confirmations, finality });
+  }
+}
 
 function vote(api: RecipeApi, { id, wallet_id }: Intent, decision: 'approve' | 'reject'): Promise<Intent> {
   const reason = decision === 'reject' ? { reason: 'signmesh trigger' } : {};

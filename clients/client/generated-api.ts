@@ -1220,7 +1220,7 @@ export interface IntentDryRun {
 }
 
 export interface IntentEvent extends EveryEvent {
-  readonly type: 'transaction_intent.created' | 'transaction_intent.screening' | 'transaction_intent.pending_approval' | 'transaction_intent.approved' | 'transaction_intent.signing' | 'transaction_intent.broadcasting' | 'transaction_intent.confirming' | 'transaction_intent.completed' | 'transaction_intent.denied' | 'transaction_intent.rejected' | 'transaction_intent.expired' | 'transaction_intent.cancelled' | 'transaction_intent.failed' | 'transaction_intent.approval_recorded' | 'transaction_intent.updated';
+  readonly type: 'transaction_intent.created' | 'transaction_intent.screening' | 'transaction_intent.pending_approval' | 'transaction_intent.approved' | 'transaction_intent.signing' | 'transaction_intent.broadcasting' | 'transaction_intent.confirming' | 'transaction_intent.completed' | 'transaction_intent.reorged' | 'transaction_intent.denied' | 'transaction_intent.rejected' | 'transaction_intent.expired' | 'transaction_intent.cancelled' | 'transaction_intent.failed' | 'transaction_intent.approval_recorded' | 'transaction_intent.updated';
   readonly resource: {
     readonly type: 'transaction_intent';
     readonly id: string;
@@ -3740,8 +3740,8 @@ export interface WalletEvent extends EveryEvent {
 export interface WalletMovement {
   /** of the wallet, from 1, without gaps */
   readonly number: number;
-  /** `opening`: what the wallet began with; `exchange`: at a venue; `correction`: of reconciliation */
-  readonly kind: 'opening' | 'deposit' | 'transfer' | 'mint' | 'burn' | 'fee' | 'exchange' | 'correction';
+  /** `opening`: what the wallet began with; `exchange`: at a venue; `reorg`: what a reorganisation has undone; `correction`: of reconciliation */
+  readonly kind: 'opening' | 'deposit' | 'transfer' | 'mint' | 'burn' | 'fee' | 'exchange' | 'reorg' | 'correction';
   readonly asset: string;
   /** decimal; below zero: it left the wallet */
   readonly amount: string;

@@ -73,6 +73,7 @@ const next: Readonly<Record<string, readonly string[]>> = {
   signing: ['broadcasting', 'completed', 'failed'],
   broadcasting: ['confirming', 'failed'],
   confirming: ['completed', 'failed'],
+  completed: ['confirming'],
 };
 const messages: readonly string[] = ['message', 'typed_data'];
 const walletStatus: Readonly<Record<string, string>> = {
@@ -195,7 +196,8 @@ export class DocumentedLedger {
   #intent(event: ToldEvent): void {
     const { type, resource } = event;
     const told = event.data.object as IntentTold;
-    const happened = type.slice('transaction_intent.'.length);
+    const said = type.slice('transaction_intent.'.length);
+    const happened = said === 'reorged' ? 'confirming' : said;
     const account = this.accounts.get(told.wallet_id);
     if (account === undefined) {
       this.#expect(false, event, 'is of a wallet that was never created');
@@ -230,6 +232,7 @@ export class DocumentedLedger {
         : next[intent.status]?.includes(happened) === true &&
           (intent.status !== 'signing' || happened !== (isSent ? 'completed' : 'broadcasting'));
     this.#expect(follows && told.status === happened, event, `follows ${intent.status}, shows ${told.status}`);
+    this.#expect((said === 'reorged') === (intent.status === 'completed'), event, `follows ${intent.status}`);
     intent.status = happened;
     this.#move(event, account, intent, told);
   }
@@ -250,7 +253,14 @@ export class DocumentedLedger {
       const isDenied = intent.status === 'denied';
       this.#expect(mustDeny === undefined || mustDeny === isDenied, event, 'is not what the policy says of its moment');
     }
-    if (open.has(intent.status) && !intent.isHolding) {
+    if (event.type === 'transaction_intent.reorged') {
+      // "What it had spent is `pending`": `available` does not change.
+      intent.isHolding = true;
+      intent.held.clear();
+      add(intent.held, told.asset, amount);
+      add(intent.held, told.fee.asset, decimal(told.fee.paid ?? '0'));
+      for (const [asset, units] of intent.held) add(account.pending, asset, units);
+    } else if (open.has(intent.status) && !intent.isHolding) {
       intent.isHolding = true;
       const needs = new Map([[told.asset, amount]]);
       needs.set(told.fee.asset, (needs.get(told.fee.asset) ?? 0n) + reserved);

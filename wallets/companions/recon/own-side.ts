@@ -32,7 +32,7 @@ export interface OwnMovement {
   readonly fee: NewBalance;
   readonly status: string;
   readonly state: OwnState;
-  /** It can no longer change. */
+  /** It has ended. A reorganisation may still undo a completed one. */
   readonly isFinal: boolean;
   readonly createdAtMs: number;
   /** The time of its latest change. */

@@ -50,14 +50,16 @@ export class ProviderStep {
       return this.#context.fail(task, failure, feePaid, numberUsed);
     }
     const move = advanceIntent(record, progress, nowMs);
-    if (progress.stage === 'completed') {
+    // A provider that has nothing new, and wants to be asked in the past, would be asked without a pause.
+    const askAtMs = progress.againAtMs ?? nowMs;
+    const againAtMs = move === undefined ? Math.max(askAtMs, nowMs + idleAgainMs) : askAtMs;
+    const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
+    if (progress.stage === 'completed' && move !== undefined) {
       // Before the intent ends, since no later step would: a credit may be repeated.
       if (progress.providerTxId !== null) await creditReceiver(this.#context.deps, task, progress.providerTxId);
-      return this.#context.settle(task, move!);
+      const then = progress.againAtMs === undefined ? undefined : { atMs: againAtMs, dueAtMs };
+      return this.#context.settle(task, move, then);
     }
-    // A provider that has nothing new, and wants to be asked in the past, would be asked without a pause.
-    const againAtMs = move === undefined ? Math.max(progress.againAtMs, nowMs + idleAgainMs) : progress.againAtMs;
-    const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
     if (move !== undefined) return this.#context.move(task, move, { atMs: againAtMs, dueAtMs });
     // Nothing new, and others keep away for long enough: not worth a write.
     if (task.dueAtMs > againAtMs + handoverMs / 2) return { task, atMs: againAtMs };
