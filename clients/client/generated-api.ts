@@ -3710,11 +3710,13 @@ export interface WalletDeposit extends Wallet {
     readonly amount: string;
     readonly tx_id: string;
     readonly from_address: string | null;
+    /** of `pending` ones a reorganisation may still take the block */
+    readonly status: 'final' | 'pending' | 'reverted';
   };
 }
 
 export interface WalletDepositEvent extends EveryEvent {
-  readonly type: 'wallet.deposit_received';
+  readonly type: 'wallet.deposit_received' | 'wallet.deposit_reverted' | 'wallet.deposit_finalized';
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;

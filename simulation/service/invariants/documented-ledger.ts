@@ -112,7 +112,8 @@ export class DocumentedLedger {
   readonly faults: string[] = [];
   readonly accounts = new Map<string, Account>();
   readonly intents = new Map<string, Intent>();
-  readonly #deposits = new Set<string>();
+  /** How each stands. */
+  readonly #deposits = new Map<string, string>();
   readonly #rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined;
   readonly #modules: ModuleBooks;
   #sequence = 0;
@@ -152,7 +153,12 @@ export class DocumentedLedger {
   #wallet(event: ToldEvent): void {
     const { type, resource, data } = event;
     const shown = data.object as ToldWallet & {
-      readonly deposit?: { readonly asset: string; readonly amount: string; readonly tx_id: string };
+      readonly deposit?: {
+        readonly asset: string;
+        readonly amount: string;
+        readonly tx_id: string;
+        readonly status: string;
+      };
       readonly correction?: { readonly entries: readonly { readonly asset: string; readonly amount: string }[] };
     };
     if (type === 'wallet.created') {
@@ -171,13 +177,26 @@ export class DocumentedLedger {
       return;
     }
     if (shown.deposit !== undefined) {
-      const { asset, amount, tx_id: txId } = shown.deposit;
+      const { asset, amount, tx_id: txId, status } = shown.deposit;
       const name = `${resource.id} ${txId}`;
-      this.#expect(!this.#deposits.has(name), event, 'credits a transaction twice');
-      this.#deposits.add(name);
+      const before = this.#deposits.get(name) ?? 'none';
+      const told: Readonly<Record<string, string>> = {
+        'none final': 'received',
+        'none pending': 'received',
+        'pending reverted': 'reverted',
+        'reverted pending': 'received',
+        'reverted final': 'received',
+        'pending final': 'finalized',
+      };
+      const happened = told[`${before} ${status}`];
+      this.#expect(type === `wallet.deposit_${happened}`, event, `makes a deposit ${status} that is ${before}`);
+      this.#deposits.set(name, status);
       const wasListed = account.available.has(asset);
       if (!wasListed) account.version += 1;
-      account.available.set(asset, (account.available.get(asset) ?? 0n) + decimal(amount));
+      if (!wasListed) account.available.set(asset, 0n);
+      if (before === 'pending') add(account.pending, asset, -decimal(amount));
+      if (status === 'pending') add(account.pending, asset, decimal(amount));
+      if (status === 'final') add(account.available, asset, decimal(amount));
     } else if (type === 'wallet.balance_corrected') {
       for (const { asset, amount } of shown.correction?.entries ?? []) add(account.available, asset, signed(amount));
     } else if (type !== 'wallet.created') {

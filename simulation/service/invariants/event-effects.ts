@@ -29,6 +29,8 @@ const touches: Readonly<Record<string, readonly string[]>> = {
   'wallet.unfrozen': ['status'],
   'wallet.archived': ['status', 'archived_at', 'archive_reason'],
   'wallet.deposit_received': [],
+  'wallet.deposit_reverted': [],
+  'wallet.deposit_finalized': [],
   'wallet.balance_corrected': [],
   'transaction_intent.screening': moved,
   'transaction_intent.pending_approval': moved,

@@ -54,9 +54,13 @@ export class ProviderStep {
     const askAtMs = progress.againAtMs ?? nowMs;
     const againAtMs = move === undefined ? Math.max(askAtMs, nowMs + idleAgainMs) : askAtMs;
     const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
+    const isUndone = record.status === 'completed' && progress.stage !== 'completed';
+    if (move !== undefined && progress.providerTxId !== null && (isUndone || progress.stage === 'completed')) {
+      // Before the intent is written, since no later step would: it may be repeated.
+      const standing = isUndone ? 'reverted' : progress.againAtMs === undefined ? 'final' : 'pending';
+      await creditReceiver(this.#context.deps, task, progress.providerTxId, standing);
+    }
     if (progress.stage === 'completed' && move !== undefined) {
-      // Before the intent ends, since no later step would: a credit may be repeated.
-      if (progress.providerTxId !== null) await creditReceiver(this.#context.deps, task, progress.providerTxId);
       const then = progress.againAtMs === undefined ? undefined : { atMs: againAtMs, dueAtMs };
       return this.#context.settle(task, move, then);
     }

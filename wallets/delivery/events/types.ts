@@ -14,6 +14,8 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'wallet.unfrozen': 'A frozen wallet takes intents again.',
   'wallet.archived': 'A wallet was archived; this is final.',
   'wallet.deposit_received': 'A wallet received funds.',
+  'wallet.deposit_reverted': 'A reorganisation has undone a deposit that was not final: it will come again.',
+  'wallet.deposit_finalized': 'A deposit can no longer be undone: it is available.',
   'wallet.balance_corrected': 'Reconciliation corrected its balances; there is no transfer for it.',
   'transaction_intent.created': 'An intent was submitted.',
   'transaction_intent.screening': 'Compliance, risk and policy evaluate it.',

@@ -2,9 +2,13 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect, test } from 'vitest';
 import { historyOf } from '../../../../wallets/custody/intents/history.ts';
+import { creditDeposit } from '../../../../wallets/custody/wallets/deposits.ts';
+import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { bitcoinTestnetAddress, solanaAddress } from '../../../../wallets/networks/addresses.ts';
 import { testAmounts } from '../../../../wallets/providers/port/test-triggers.ts';
 import { readSubmission } from '../../../../wallets/providers/self-hosted/progress.ts';
+import { create } from '../../../../wallets/store/changes.ts';
+import type { Change, TenantStore } from '../../../../wallets/store/contract.ts';
 import { devnet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
 import { StuckDesk } from './support/stuck-desk.ts';
 
@@ -130,6 +134,73 @@ test.each(transfers)(
   },
 );
 
+test.each(transfers)(
+  'on %s a deposit of %s is undone with its transfer, and available when it is final',
+  async (...of) => {
+    const [network, asset, amount] = of;
+    const owner = { tenant: '', walletId: 'wal_2' };
+    const ownerOf = async (_: string, address: string) => (address === receivers[asset] ? owner : undefined);
+    const desk = await StuckDesk.start(network, { addressBook: { ownerOf } as never });
+    const { chain, store, tenant } = desk;
+    owner.tenant = tenant;
+    const sender = (await store.read(tenant, walletType, 'wal_1'))!;
+    const addresses = [{ network, address: receivers[asset] }];
+    await store.commit(tenant, { puts: [create(walletType, { ...sender, id: 'wal_2', version: 1, addresses })] });
+    const held = async () => (await store.readWithBalances(tenant, walletType, 'wal_2'))!.balances.get(asset);
+    const kinds = async () => (await store.movements(tenant, 'wal_2', 99)).map(({ kind }) => kind).reverse();
+
+    await chain.setDepths({ confirmations: 1, finality: 6 });
+    const { id } = await desk.transfer({ asset, amount, destination: { address: receivers[asset] } });
+    await desk.run(3);
+    const { units, providerTxId } = await desk.intent(id);
+    const pending = { available: 0n, reserved: BigInt(units) };
+    expect(await held()).toEqual(pending);
+    const undo = async () => {
+      const { confirmations } = (await chain.transaction(providerTxId!, desk.nowMs))!;
+      expect(await chain.reorganize(confirmations, desk.nowMs)).toMatchObject({ transactions: 1 });
+    };
+    await undo();
+    await Promise.all([desk.run(1), desk.run(1)]);
+    expect(await kinds()).toEqual(['deposit', 'reorg', 'deposit'].slice(0, (await held())!.reserved === 0n ? 2 : 3));
+    await desk.run(3);
+    expect([await held(), await kinds()]).toEqual([pending, ['deposit', 'reorg', 'deposit']]);
+    // The process ends between the deposit and the intent.
+    await undo();
+    const failing = { ...desk.deps, store: withoutCommitsOf(store, id) };
+    await expect(desk.run(1, failing)).rejects.toThrow('the process is gone');
+    expect(await held()).toEqual({ available: 0n, reserved: 0n });
+    await desk.run(4);
+    expect(await held()).toEqual(pending);
+    // What a gateway says that has not seen this is out of date.
+    const late = { tenant, walletId: 'wal_2', asset, units: BigInt(units), txId: providerTxId!, fromAddress: null };
+    const told = {
+      ...late,
+      nowMs: desk.nowMs,
+      newId: () => 'evt_late',
+      standing: 'reverted',
+      transferVersion: 1,
+    } as const;
+    expect(await creditDeposit(store, told)).toBe('credited_before');
+    await desk.run(7);
+    expect(await held()).toEqual({ available: BigInt(units), reserved: 0n });
+    expect(await kinds()).toEqual(['deposit', 'reorg', 'deposit', 'reorg', 'deposit']);
+    const movements = await store.movements(tenant, 'wal_2', 99);
+    expect(movements.reduce((sum, each) => sum + each.units, 0n)).toBe(BigInt(units));
+    const { events } = await store.events(tenant, {
+      afterSequence: 0,
+      limit: 99,
+      types: ['wallet.*'],
+      resourceId: 'wal_2',
+    });
+    expect(events.map(({ type }) => type)).toEqual([
+      ...[1, 2].flatMap(() => ['wallet.deposit_received', 'wallet.deposit_reverted']),
+      ...['wallet.deposit_received', 'wallet.deposit_finalized'],
+    ]);
+    // It is booked, and a final one is never taken back.
+    expect(await creditDeposit(store, { ...told, transferVersion: 99 })).toBe('credited_before');
+  },
+);
+
 test('what was mined without effect fails when it is final, and not before', async () => {
   const desk = await StuckDesk.start(sepolia);
   await desk.chain.setDepths({ confirmations: 1, finality: 6 });
@@ -157,3 +228,17 @@ test('by default only the newest block of EVM can be undone, since nothing in it
     expect(await chain.reorganize(1, desk.nowMs)).toEqual({ kind: 'final', depth: 0 });
   }
 });
+
+/** A store whose process ends before it writes this record. */
+function withoutCommitsOf(store: TenantStore, id: string): TenantStore {
+  const commit = (tenant: string, change: Change): ReturnType<TenantStore['commit']> => {
+    if (change.puts?.some(({ after }) => after.id === id)) throw new Error('the process is gone');
+    return store.commit(tenant, change);
+  };
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value = name === 'commit' ? commit : Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
