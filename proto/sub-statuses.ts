@@ -18,6 +18,7 @@ export const subStatusTexts: Readonly<Record<string, string>> = {
     'The transaction of `replaced_by` has its place on the network: when that is mined, this intent fails.',
   REPLACED_IS_MINED: 'The transaction that it was to replace was mined first: this intent fails.',
   AWAITING_CONFIRMATIONS: 'It is in a block and waits for more blocks.',
+  NOT_FINAL: 'Completed, and its block may still be undone.',
   REORGED: 'A reorganisation has undone its block: it is in a later one, and its confirmations count anew.',
   NOT_FOUND_ON_CHAIN: 'The chain no longer has it: the service searches for it again.',
   SCREENING_BLOCKED: 'Denied: compliance blocks the destination.',

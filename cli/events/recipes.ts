@@ -52,6 +52,8 @@ const wallets: Readonly<Record<string, Recipe>> = {
   },
   archived: async (api) => api.client.wallets.archive((await api.wallet()).id),
   deposit_received: (api) => api.intent(plain),
+  deposit_reverted: (api) => notFinal(api, { isUndone: true }),
+  deposit_finalized: (api) => notFinal(api, { isUndone: false }),
   balance_corrected: async (api) => resolve(api, await differs(api), 'adjusted'),
 };
 
@@ -75,6 +77,7 @@ const intents: Readonly<Record<string, Recipe>> = {
     await api.client.intents.cancel(wallet_id, id);
   },
   failed: (api) => api.intent(amountFor('submit_rejected')),
+  reorged: (api) => notFinal(api, { isUndone: true }),
   expired: async (api) => {
     const policy = await api.policy({
       effect: 'require_approval',
@@ -85,6 +88,22 @@ const intents: Readonly<Record<string, Recipe>> = {
     await api.client.intents.create(wallet.id, { asset: 'ETH', amount: plain, destination, policy });
   },
 };
+
+/** A transfer that completes before it is final; its block is undone then, unless it is to be final soon. */
+async function notFinal(api: RecipeApi, { isUndone }: { readonly isUndone: boolean }): Promise<void> {
+  const { sandbox } = api.client;
+  const { confirmations, finality } = await sandbox.confirmations(evmNetwork);
+  try {
+    const early = { confirmations: 1, finality: isUndone ? 64 : 3 };
+    const { block: last } = await sandbox.setConfirmations(evmNetwork, early);
+    await api.client.waitFor(await api.intent(plain, { provider: 'self_hosted' }));
+    if (!isUndone) return;
+    const { block } = await sandbox.confirmations(evmNetwork);
+    await sandbox.reorganize(evmNetwork, { depth: block - last });
+  } finally {
+    await sandbox.setConfirmations(evmNetwork, { confirmations, finality });
+  }
+}
 
 function vote(api: RecipeApi, { id, wallet_id }: Intent, decision: 'approve' | 'reject'): Promise<Intent> {
   const reason = decision === 'reject' ? { reason: 'signmesh trigger' } : {};

@@ -1220,7 +1220,7 @@ export interface IntentDryRun {
 }
 
 export interface IntentEvent extends EveryEvent {
-  readonly type: 'transaction_intent.created' | 'transaction_intent.screening' | 'transaction_intent.pending_approval' | 'transaction_intent.approved' | 'transaction_intent.signing' | 'transaction_intent.broadcasting' | 'transaction_intent.confirming' | 'transaction_intent.completed' | 'transaction_intent.denied' | 'transaction_intent.rejected' | 'transaction_intent.expired' | 'transaction_intent.cancelled' | 'transaction_intent.failed' | 'transaction_intent.approval_recorded' | 'transaction_intent.updated';
+  readonly type: 'transaction_intent.created' | 'transaction_intent.screening' | 'transaction_intent.pending_approval' | 'transaction_intent.approved' | 'transaction_intent.signing' | 'transaction_intent.broadcasting' | 'transaction_intent.confirming' | 'transaction_intent.completed' | 'transaction_intent.reorged' | 'transaction_intent.denied' | 'transaction_intent.rejected' | 'transaction_intent.expired' | 'transaction_intent.cancelled' | 'transaction_intent.failed' | 'transaction_intent.approval_recorded' | 'transaction_intent.updated';
   readonly resource: {
     readonly type: 'transaction_intent';
     readonly id: string;
@@ -2262,6 +2262,7 @@ export interface SandboxClock {
 export interface SandboxConfirmations {
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
   readonly confirmations: number;
+  readonly finality: number;
   readonly block: number;
   readonly block_ms: number;
 }
@@ -2791,6 +2792,8 @@ export interface SetMarket {
 
 export interface SetSandboxConfirmations {
   readonly confirmations: number;
+  /** `confirmations` by default, and not below it */
+  readonly finality?: number;
 }
 
 export interface SignMessage {
@@ -3707,11 +3710,13 @@ export interface WalletDeposit extends Wallet {
     readonly amount: string;
     readonly tx_id: string;
     readonly from_address: string | null;
+    /** of `pending` ones a reorganisation may still take the block */
+    readonly status: 'final' | 'pending' | 'reverted';
   };
 }
 
 export interface WalletDepositEvent extends EveryEvent {
-  readonly type: 'wallet.deposit_received';
+  readonly type: 'wallet.deposit_received' | 'wallet.deposit_reverted' | 'wallet.deposit_finalized';
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;
@@ -3737,8 +3742,8 @@ export interface WalletEvent extends EveryEvent {
 export interface WalletMovement {
   /** of the wallet, from 1, without gaps */
   readonly number: number;
-  /** `opening`: what the wallet began with; `exchange`: at a venue; `correction`: of reconciliation */
-  readonly kind: 'opening' | 'deposit' | 'transfer' | 'mint' | 'burn' | 'fee' | 'exchange' | 'correction';
+  /** `opening`: what the wallet began with; `exchange`: at a venue; `reorg`: what a reorganisation has undone; `correction`: of reconciliation */
+  readonly kind: 'opening' | 'deposit' | 'transfer' | 'mint' | 'burn' | 'fee' | 'exchange' | 'reorg' | 'correction';
   readonly asset: string;
   /** decimal; below zero: it left the wallet */
   readonly amount: string;
@@ -4062,9 +4067,9 @@ export interface SandboxApi {
   feeMarket(network: string, options?: CallOptions): Promise<SandboxFeeMarket>;
   /** Move the fee market of a simulated chain: `POST /v1/sandbox/chains/:network/fee-market`, scope `sandbox:admin`. */
   moveFeeMarket(network: string, body: MoveSandboxFeeMarket, options?: CallOptions): Promise<SandboxFeeMarket>;
-  /** Read when transactions of a simulated chain are final, and its newest block: `GET /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  /** Read after how many blocks intents of a simulated chain complete and are final, and its newest block: `GET /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
   confirmations(network: string, options?: CallOptions): Promise<SandboxConfirmations>;
-  /** Set after how many blocks transactions of a simulated chain are final: `POST /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
+  /** Set after how many blocks intents of a simulated chain complete and are final: `POST /v1/sandbox/chains/:network/confirmations`, scope `sandbox:admin`. */
   setConfirmations(network: string, body: SetSandboxConfirmations, options?: CallOptions): Promise<SandboxConfirmations>;
   /** Undo the newest blocks of a simulated chain: `POST /v1/sandbox/chains/:network/reorg`, scope `sandbox:admin`. */
   reorganize(network: string, body: ReorganizeSandboxChain, options?: CallOptions): Promise<SandboxReorganization>;

@@ -26,10 +26,14 @@ export function leadingTo<S extends string>(transitions: Transitions<S>, to: S):
 
 /** The same, and then whatever follows: work continues the record after the answer. */
 export function continuing<S extends string>(transitions: Transitions<S>, changes: StateChanges<S>): StateChanges<S> {
-  const after = (state: S): S[] => [state, ...transitions[state].flatMap(after)];
   const states = Object.keys(changes) as S[];
   return Object.fromEntries(
-    states.map((state) => [state, [...new Set(changes[state]!.flatMap(after))]]),
+    states.map((state) => {
+      const reached = new Set(changes[state]);
+      // A set in a loop also yields what is added meanwhile, so a circle ends.
+      for (const each of reached) for (const next of transitions[each]) reached.add(next);
+      return [state, [...reached]];
+    }),
   ) as unknown as StateChanges<S>;
 }
 

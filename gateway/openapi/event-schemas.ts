@@ -10,7 +10,7 @@ import { Plan, Strategy } from '../../wallets/companions/treasury/public.ts';
 import { Vault, VaultKey, VaultSignatureSummary } from '../../wallets/companions/vaults/public.ts';
 import { Connection } from '../../wallets/custody/connections/public.ts';
 import { Intent } from '../../wallets/custody/intents/public.ts';
-import { Wallet } from '../../wallets/custody/wallets/public.ts';
+import { depositStandings, Wallet } from '../../wallets/custody/wallets/public.ts';
 import { eventTypes } from '../../wallets/delivery/events/public.ts';
 import { WebhookSettings } from '../../wallets/delivery/webhooks/public.ts';
 import { ComplianceList, Screening } from '../../wallets/policy/compliance/public.ts';
@@ -68,6 +68,7 @@ const WalletDeposit = Closed(
       amount: Type.String({ description: 'decimal' }),
       tx_id: Type.String(),
       from_address: Nullable(Type.String()),
+      status: OneOf(depositStandings, { description: 'of `pending` ones a reorganisation may still take the block' }),
     }),
   },
   { title: 'WalletDeposit' },
@@ -110,7 +111,7 @@ const families: readonly Family[] = [
   {
     title: 'WalletDepositEvent',
     resource: 'wallet',
-    has: (type) => type === 'wallet.deposit_received',
+    has: under('wallet.deposit_'),
     object: WalletDeposit,
   },
   {

@@ -1,4 +1,4 @@
-/** /v1/sandbox/chains/:network: the price that transactions of a simulated chain must pay, when they are final, and reorganisations. */
+/** /v1/sandbox/chains/:network: the price that transactions of a simulated chain must pay, how deep their blocks must be, and reorganisations. */
 import Type from 'typebox';
 import { type NetworkId, networkIds } from '../../wallets/networks/networks.ts';
 import { type Chain, type Chains, type FeeLimits, feeLimitsOf } from '../../wallets/providers/chains/public.ts';
@@ -27,8 +27,9 @@ const Confirmations = Closed(
   {
     network: OneOf(networkIds),
     confirmations: Type.Integer({
-      description: 'blocks, its own among them, after which a transaction is final: its intent completes then',
+      description: 'blocks, its own among them, after which the intent of a transaction completes',
     }),
+    finality: Type.Integer({ description: 'blocks, its own among them, after which nothing undoes a transaction' }),
     block: Type.Integer({ description: 'the number of the newest block' }),
     block_ms: Type.Integer({ description: 'milliseconds between two blocks' }),
   },
@@ -45,7 +46,7 @@ const Reorganization = Closed(
   { title: 'SandboxReorganization' },
 );
 
-const confirmationsMax = 64;
+const depthMax = 64;
 const params = Closed({ network: PathId('CAIP-2 id of the network') });
 const chainPath = '/v1/sandbox/chains/:network';
 const path = `${chainPath}/fee-market`;
@@ -100,7 +101,7 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
       path: `${chainPath}/confirmations`,
       operationId: 'getSandboxConfirmations',
       clientName: 'sandbox.confirmations',
-      summary: 'Read when transactions of a simulated chain are final, and its newest block',
+      summary: 'Read after how many blocks intents of a simulated chain complete and are final, and its newest block',
       params,
       responses: { 200: { description: 'The blocks', schema: Confirmations } },
       errors: [404],
@@ -115,16 +116,26 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
       path: `${chainPath}/confirmations`,
       operationId: 'setSandboxConfirmations',
       clientName: 'sandbox.setConfirmations',
-      example: { confirmations: 12 },
-      summary: 'Set after how many blocks transactions of a simulated chain are final',
+      example: { confirmations: 2, finality: 12 },
+      summary: 'Set after how many blocks intents of a simulated chain complete and are final',
       description: 'It holds for all tenants, for transactions that are mined from now on, until it is set again.',
       params,
-      body: Closed({ confirmations: Type.Integer({ minimum: 1, maximum: confirmationsMax }) }),
+      body: Closed({
+        confirmations: Type.Integer({ minimum: 1, maximum: depthMax }),
+        finality: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: depthMax, description: '`confirmations` by default, and not below it' }),
+        ),
+      }),
       responses: { 200: { description: 'The blocks afterwards', schema: Confirmations } },
       errors: [404],
       handle: async ({ nowMs }, { params: { network: id }, body }) => {
         const chain = chains.of(knownNetwork(id));
-        await chain.requireConfirmations(body.confirmations);
+        const { confirmations, finality = confirmations } = body;
+        if (finality < confirmations) {
+          const message = `takes ${confirmations} to ${depthMax}: an intent completes before it is final`;
+          throw invalidFields([{ field: 'finality', issue: 'too_small', message }]);
+        }
+        await chain.setDepths({ confirmations, finality });
         return { status: 200, body: await confirmationsView(chain, nowMs) };
       },
     }),
@@ -139,7 +150,7 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
       description:
         'The next block has their transactions, as they were signed: their confirmations count anew, and their intents stay `confirming`, with `REORGED`. What is final stays: 422 `beyond_finality`.',
       params,
-      body: Closed({ depth: Type.Integer({ minimum: 1, maximum: confirmationsMax - 1 }) }),
+      body: Closed({ depth: Type.Integer({ minimum: 1, maximum: depthMax - 1 }) }),
       responses: { 200: { description: 'What was undone', schema: Reorganization } },
       errors: [404, 422],
       handle: async ({ nowMs }, { params: { network: id }, body: { depth } }) => {
@@ -168,7 +179,7 @@ function knownNetwork(id: string): NetworkId {
 
 async function confirmationsView(chain: Chain, nowMs: number): Promise<object> {
   const { network, blockMs } = chain;
-  return { network, confirmations: await chain.confirmations(), block: chain.head(nowMs), block_ms: blockMs };
+  return { network, ...(await chain.depths()), block: chain.head(nowMs), block_ms: blockMs };
 }
 
 /** Throws ServiceError. */

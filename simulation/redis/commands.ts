@@ -209,6 +209,10 @@ const commands: Readonly<Record<string, Command>> = {
 
   GET: (space, [key]) => space.find(key!, 'string')?.text ?? null,
   MGET: (space, keys) => keys.map((key) => space.textOf(key)),
+  MSET: (space, words) => {
+    for (let at = 0; at < words.length; at += 2) space.replace(words[at]!, words[at + 1]!, undefined);
+    return ok;
+  },
   SET: (space, [key, text, ...options]) => {
     let [expiresMs, onlyNew]: [number | undefined, boolean] = [undefined, false];
     for (let at = 0; at < options.length; at += 1) {

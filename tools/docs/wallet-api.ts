@@ -172,7 +172,7 @@ function statesTable(): string {
   const rows = intentStatuses.map((status) => [
     code(status),
     statusMeanings[status],
-    isFinal(status) ? 'final' : intentTransitions[status].map(code).join(', '),
+    [...(isFinal(status) ? ['final'] : []), ...intentTransitions[status].map(code)].join(', '),
   ]);
   return table(['Status', 'Meaning', 'Next'], rows);
 }

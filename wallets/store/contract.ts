@@ -81,6 +81,7 @@ export const movementKinds = [
   'burn',
   'fee',
   'exchange',
+  'reorg',
   'correction',
 ] as const;
 

@@ -75,7 +75,7 @@ async function rest(tenancy: Tenancy): Promise<void> {
   const sinceMs = world.nowMs;
   for (;;) {
     const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
-    const open = intents.filter(({ status }) => !ends.has(status));
+    const open = intents.filter(({ status, sub_status: sub }) => !ends.has(status) || sub === 'NOT_FINAL');
     for (const intent of open) await decide(tenancy, intent);
     // Plans and orders make their own transfers.
     const begun = [

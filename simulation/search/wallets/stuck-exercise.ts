@@ -50,7 +50,10 @@ export async function stuckTransfer(exercise: Exercise): Promise<void> {
   }
 }
 
-/** Its confirmations count anew, and it completes; that it was signed and booked once is checked at rest, of every transfer. */
+/**
+ * Its confirmations count anew, and it completes, perhaps anew and before it is final; that it was signed and booked once is checked
+ * at rest, of every transfer.
+ */
 export async function undoneTransfer(exercise: Exercise): Promise<void> {
   const { tenancy, draw } = exercise;
   const own = tenancy.wallets.find(({ provider }) => provider === 'self_hosted');
@@ -60,26 +63,30 @@ export async function undoneTransfer(exercise: Exercise): Promise<void> {
   const order = { name: tenancy.key('undone'), provider_connection_id: own.connectionId, network: own.network };
   const wallet = await done(exercise, 'POST', '/v1/wallets', order);
   tenancy.adopt(wallet);
-  const { confirmations: usual } = await done(owner, 'GET', `${chain}/confirmations`);
-  const confirmations = draw.int(3, 9);
-  await done(owner, 'POST', `${chain}/confirmations`, { confirmations });
-  shows(`${chain}/confirmations`, await done(owner, 'GET', `${chain}/confirmations`), { confirmations });
+  const usual = await done(owner, 'GET', `${chain}/confirmations`);
+  const confirmations = draw.int(1, 6);
+  const depths = { confirmations, finality: draw.int(Math.max(confirmations, 3), 9) };
+  await done(owner, 'POST', `${chain}/confirmations`, depths);
+  shows(`${chain}/confirmations`, await done(owner, 'GET', `${chain}/confirmations`), depths);
   const target = `/v1/wallets/${wallet.id}/transaction-intents`;
   const pay = { asset: own.assets[0]!.symbol, amount: '0.5', destination: { address: own.address } };
   const { id } = await done(exercise, 'POST', target, { ...pay, metadata: { key: tenancy.key('undone') } });
-  const mined = await until(exercise, `${target}/${id}`, ({ status }) => status === 'confirming');
+  const mined = await until(exercise, `${target}/${id}`, ({ status }) => ['confirming', 'completed'].includes(status));
   if (mined !== undefined) {
     const { operator } = owner;
     for (let times = draw.int(1, 3); times > 0; times -= 1) {
-      const { status, body } = await operator.call('POST', `${chain}/reorg`, { depth: draw.int(1, confirmations) });
+      const { status, body } = await operator.call('POST', `${chain}/reorg`, { depth: draw.int(1, depths.finality) });
       // An earlier transfer may be final by fewer blocks.
       if (status !== 200 && body.error.details?.[0].issue !== 'beyond_finality')
         found('answers-as-modelled', `${chain}/reorg answers ${status} ${JSON.stringify(body)}`);
     }
-    const ended = await until(exercise, `${target}/${id}`, ({ status }) => ends.includes(status));
+    const isSettled = (intent: { status: string; sub_status: string | null }) =>
+      ends.includes(intent.status) && intent.sub_status !== 'NOT_FINAL';
+    const ended = await until(exercise, `${target}/${id}`, isSettled);
     if (ended?.status !== 'completed') found('answers-as-modelled', `${id} was mined, and is ${ended?.status}`);
   }
-  await done(owner, 'POST', `${chain}/confirmations`, { confirmations: usual });
+  const { confirmations: before, finality } = usual;
+  await done(owner, 'POST', `${chain}/confirmations`, { confirmations: before, finality });
 }
 
 /** undefined: not within the time. */
@@ -93,7 +100,8 @@ async function until(
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const intent = await done(exercise, 'GET', target);
     if (holds(intent)) return intent;
-    if (intent.status === 'pending_approval' || ends.includes(intent.status)) return undefined;
+    if (intent.status === 'pending_approval' || (ends.includes(intent.status) && intent.sub_status !== 'NOT_FINAL'))
+      return undefined;
     await exercise.operator.client.pause(waitMs);
   }
   return undefined;

@@ -73,6 +73,7 @@ const next: Readonly<Record<string, readonly string[]>> = {
   signing: ['broadcasting', 'completed', 'failed'],
   broadcasting: ['confirming', 'failed'],
   confirming: ['completed', 'failed'],
+  completed: ['confirming'],
 };
 const messages: readonly string[] = ['message', 'typed_data'];
 const walletStatus: Readonly<Record<string, string>> = {
@@ -111,7 +112,8 @@ export class DocumentedLedger {
   readonly faults: string[] = [];
   readonly accounts = new Map<string, Account>();
   readonly intents = new Map<string, Intent>();
-  readonly #deposits = new Set<string>();
+  /** How each stands. */
+  readonly #deposits = new Map<string, string>();
   readonly #rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined;
   readonly #modules: ModuleBooks;
   #sequence = 0;
@@ -151,7 +153,12 @@ export class DocumentedLedger {
   #wallet(event: ToldEvent): void {
     const { type, resource, data } = event;
     const shown = data.object as ToldWallet & {
-      readonly deposit?: { readonly asset: string; readonly amount: string; readonly tx_id: string };
+      readonly deposit?: {
+        readonly asset: string;
+        readonly amount: string;
+        readonly tx_id: string;
+        readonly status: string;
+      };
       readonly correction?: { readonly entries: readonly { readonly asset: string; readonly amount: string }[] };
     };
     if (type === 'wallet.created') {
@@ -170,13 +177,26 @@ export class DocumentedLedger {
       return;
     }
     if (shown.deposit !== undefined) {
-      const { asset, amount, tx_id: txId } = shown.deposit;
+      const { asset, amount, tx_id: txId, status } = shown.deposit;
       const name = `${resource.id} ${txId}`;
-      this.#expect(!this.#deposits.has(name), event, 'credits a transaction twice');
-      this.#deposits.add(name);
+      const before = this.#deposits.get(name) ?? 'none';
+      const told: Readonly<Record<string, string>> = {
+        'none final': 'received',
+        'none pending': 'received',
+        'pending reverted': 'reverted',
+        'reverted pending': 'received',
+        'reverted final': 'received',
+        'pending final': 'finalized',
+      };
+      const happened = told[`${before} ${status}`];
+      this.#expect(type === `wallet.deposit_${happened}`, event, `makes a deposit ${status} that is ${before}`);
+      this.#deposits.set(name, status);
       const wasListed = account.available.has(asset);
       if (!wasListed) account.version += 1;
-      account.available.set(asset, (account.available.get(asset) ?? 0n) + decimal(amount));
+      if (!wasListed) account.available.set(asset, 0n);
+      if (before === 'pending') add(account.pending, asset, -decimal(amount));
+      if (status === 'pending') add(account.pending, asset, decimal(amount));
+      if (status === 'final') add(account.available, asset, decimal(amount));
     } else if (type === 'wallet.balance_corrected') {
       for (const { asset, amount } of shown.correction?.entries ?? []) add(account.available, asset, signed(amount));
     } else if (type !== 'wallet.created') {
@@ -195,7 +215,8 @@ export class DocumentedLedger {
   #intent(event: ToldEvent): void {
     const { type, resource } = event;
     const told = event.data.object as IntentTold;
-    const happened = type.slice('transaction_intent.'.length);
+    const said = type.slice('transaction_intent.'.length);
+    const happened = said === 'reorged' ? 'confirming' : said;
     const account = this.accounts.get(told.wallet_id);
     if (account === undefined) {
       this.#expect(false, event, 'is of a wallet that was never created');
@@ -230,6 +251,7 @@ export class DocumentedLedger {
         : next[intent.status]?.includes(happened) === true &&
           (intent.status !== 'signing' || happened !== (isSent ? 'completed' : 'broadcasting'));
     this.#expect(follows && told.status === happened, event, `follows ${intent.status}, shows ${told.status}`);
+    this.#expect((said === 'reorged') === (intent.status === 'completed'), event, `follows ${intent.status}`);
     intent.status = happened;
     this.#move(event, account, intent, told);
   }
@@ -250,7 +272,14 @@ export class DocumentedLedger {
       const isDenied = intent.status === 'denied';
       this.#expect(mustDeny === undefined || mustDeny === isDenied, event, 'is not what the policy says of its moment');
     }
-    if (open.has(intent.status) && !intent.isHolding) {
+    if (event.type === 'transaction_intent.reorged') {
+      // "What it had spent is `pending`": `available` does not change.
+      intent.isHolding = true;
+      intent.held.clear();
+      add(intent.held, told.asset, amount);
+      add(intent.held, told.fee.asset, decimal(told.fee.paid ?? '0'));
+      for (const [asset, units] of intent.held) add(account.pending, asset, units);
+    } else if (open.has(intent.status) && !intent.isHolding) {
       intent.isHolding = true;
       const needs = new Map([[told.asset, amount]]);
       needs.set(told.fee.asset, (needs.get(told.fee.asset) ?? 0n) + reserved);

@@ -42,6 +42,8 @@ export function checkOutcomes(events: readonly ToldEvent[]): void {
     if (refused.has(path.amount)) found('answers-as-modelled', `${about}: the provider refuses this amount`);
     if (status === 'approved') path.approvedMs = Math.min(path.approvedMs, atMs);
     if (status !== 'completed' && status !== 'failed') continue;
+    // "A completed intent has the sub-status `NOT_FINAL` until nothing can undo it"; that it ends is checked at rest.
+    if (status === 'completed' && subStatus === 'NOT_FINAL') continue;
     // Its replacement was mined.
     if (status === 'failed' && subStatus === 'REPLACED' && replacedBy !== null) continue;
     const wanted = ends[path.amount] ?? plain;

@@ -58,6 +58,23 @@ it('names of steps, loads and stages show as what they are', async () => {
   }
 });
 
+describe('the depths of blocks', () => {
+  const path = 'chains/solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1/confirmations';
+
+  it('are equal by default, and a transfer never completes after it is final', async () => {
+    expect((await call('GET', path)).body).toMatchObject({ confirmations: 1, finality: 1 });
+    const { status, body } = await call('POST', path, { confirmations: 2, finality: 5 });
+    expect([status, body]).toMatchObject([200, { confirmations: 2, finality: 5 }]);
+    const refused = await call('POST', path, { confirmations: 3, finality: 2 });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ field: 'finality', issue: 'too_small' }] } },
+    });
+    expect((await call('GET', path)).body).toMatchObject({ confirmations: 2, finality: 5 });
+    expect((await call('POST', path, { confirmations: 1 })).body).toMatchObject({ confirmations: 1, finality: 1 });
+  });
+});
+
 describe('scenarios', () => {
   it('are started, read and ended, and the file enters no log', async () => {
     expect((await call('GET', 'scenarios')).body).toEqual({ scenario: null });

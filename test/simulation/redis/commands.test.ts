@@ -69,6 +69,7 @@ const commands = fc.oneof(
   command('TYPE', anyKey),
   command('GET', text!),
   command('MGET', several(text!)),
+  command('MSET', pairs(text!, word)),
   command('SET', text!, word, fc.constantFrom([], ['NX'], ['PX', '600000'], ['NX', 'PX', '600000'])),
   command('SETNX', text!, word),
   command('INCR', text!),

@@ -51,8 +51,8 @@ const everyScenario: readonly PlantedScenario[] = [
     flaw: 'an undone transaction keeps its block',
     edit: {
       file: 'wallets/providers/chains/reorganize.lua',
-      from: "'minedAtMs', nextMs, 'reorganized', '1'",
-      to: "'moved', '1'",
+      from: "redis.call('HSET', tx, 'minedAtMs', nextMs)",
+      to: '',
     },
     scenario: 'undone-block-while-the-gateway-dies',
   },

@@ -32,7 +32,7 @@ export interface OwnMovement {
   readonly fee: NewBalance;
   readonly status: string;
   readonly state: OwnState;
-  /** It can no longer change. */
+  /** It has ended. A reorganisation may still undo a completed one. */
   readonly isFinal: boolean;
   readonly createdAtMs: number;
   /** The time of its latest change. */
@@ -68,10 +68,12 @@ function stateOf({ kind, provider, status, submission, providerTxId }: IntentRec
 }
 
 export function depositMovement(deposit: DepositRecord, nativeAsset: string): OwnMovement {
-  const { id, version, asset, units, txId, createdAtMs } = deposit;
+  const { id, version, asset, units, txId, createdAtMs, open } = deposit;
+  const isReverted = open?.standing === 'reverted';
   return {
-    ...{ kind: 'deposit', id, version, key: txId, direction: 'in', asset, status: 'credited', createdAtMs },
-    ...{ state: 'completed', isFinal: true, changedAtMs: createdAtMs },
+    ...{ kind: 'deposit', id, version, key: txId, direction: 'in', asset, createdAtMs, changedAtMs: createdAtMs },
+    ...{ status: isReverted ? 'reverted' : 'credited', state: isReverted ? 'pending' : 'completed' },
+    isFinal: !isReverted,
     units: BigInt(units),
     fee: { asset: nativeAsset, units: 0n },
   };

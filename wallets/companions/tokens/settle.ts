@@ -6,7 +6,7 @@ import type { Ports } from '../../../core/actors/contract.ts';
 import type { Reporter } from '../../../gateway/api/event.ts';
 import { newId } from '../../../proto/ids.ts';
 import { tokenAssetId, tokenAssetType } from '../../custody/assets/token-assets.ts';
-import { type IntentRecord, intentType, isFinal as isOver, receiptOf } from '../../custody/intents/public.ts';
+import { type IntentRecord, intentType, isSettled, receiptOf } from '../../custody/intents/public.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import { merge, remove, update } from '../../store/changes.ts';
 import type { Change, LedgerEntry, TenantStore } from '../../store/contract.ts';
@@ -67,7 +67,7 @@ const deployment: Decide = async (store, tenant, id, reporter) => {
   if (token?.status !== 'deploying') return done;
   const intent = await store.read(tenant, intentType, token.intentId);
   // The end of the intent makes it due again.
-  if (intent === undefined || !isOver(intent.status)) return done;
+  if (intent === undefined || !isSettled(intent)) return done;
   const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
   if (asset === undefined) throw new Error(`the asset of ${id} is missing`);
   const next = (patch: Partial<OwnTokenRecord>): OwnTokenRecord => ({
@@ -101,7 +101,7 @@ const orderEnd: Decide = async (store, tenant, id, reporter) => {
   }
   const intent = await store.read(tenant, intentType, order.draft.id);
   // The end of the intent makes it due again.
-  if (intent === undefined || !isOver(intent.status)) return done;
+  if (intent === undefined || !isSettled(intent)) return done;
   const released = order.status === 'processing' ? await releasing(store, tenant, order) : {};
   if (intent.status === 'completed') {
     return merge(orderChange(reporter, completeOrder(order, nowMs)), released, { ledger: [completedEntry(order)] });

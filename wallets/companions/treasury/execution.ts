@@ -30,7 +30,7 @@ import {
   type IntentQueue,
   type IntentRecord,
   intentType,
-  isFinal,
+  isSettled,
 } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
@@ -125,7 +125,7 @@ class PlanStep {
 
   async #afterPayment(trade: TradeRecord): Promise<Again> {
     const intent = await this.#intent(trade.intentIds[0]!);
-    if (!isFinal(intent.status)) return this.#wait(trade, waitingFor(intent));
+    if (!isSettled(intent)) return this.#wait(trade, waitingFor(intent));
     if (intent.status === 'completed') return this.#move({ status: 'exchanging', reason: null });
     return this.#move({ status: 'failed', reason: `payment_${intent.status}` });
   }
@@ -227,7 +227,7 @@ class PlanStep {
       return this.#open(this.#context(`return-${opened.length}`), leg, trade, {});
     }
     const intents = await Promise.all(opened.map((id) => this.#intent(id)));
-    const open = intents.find(({ status }) => !isFinal(status));
+    const open = intents.find((intent) => !isSettled(intent));
     if (open !== undefined) return this.#wait(trade, waitingFor(open));
     const lost = intents.find(({ status }) => status !== 'completed');
     if (lost !== undefined) return this.#move({ status: 'failed', reason: `return_${lost.status}` });

@@ -7,8 +7,7 @@ import { create, update } from '../../store/changes.ts';
 import type { Change, DueEntry, NewEvent } from '../../store/contract.ts';
 import { ledgerOf } from './ledger.ts';
 import { lastOf, type Move } from './machine.ts';
-import { type IntentRecord, intentType } from './record.ts';
-import { isFinal } from './states.ts';
+import { type IntentRecord, intentType, isSettled } from './record.ts';
 import { intentView } from './view.ts';
 
 /** How long only the gateway that made an intent may continue it. */
@@ -22,7 +21,7 @@ export function changeOf(reporter: Reporter, move: Move, dueAtMs?: number): Chan
     puts: [before === undefined ? create(intentType, after) : update(intentType, before, after)],
     ledger: ledgerOf(before, after),
     events: eventsOf(reporter, move),
-    due: isFinal(after.status)
+    due: isSettled(after)
       ? [dueOf(after, undefined), ...originDue(after, reporter.nowMs)]
       : [dueOf(after, dueAtMs ?? dueAtOf(after, reporter.nowMs))],
   };
@@ -32,7 +31,7 @@ export function dueOf(record: IntentRecord, atMs: number | undefined): DueEntry 
   return { member: `${duePrefix}${record.id}`, atMs };
 }
 
-/** Notifies the owner of the intent that it has ended. */
+/** Notifies the owner of the intent that it is over. */
 function originDue({ origin }: IntentRecord, atMs: number): DueEntry[] {
   return origin === undefined ? [] : [{ member: `${origin.kind}/${origin.id}`, atMs }];
 }
@@ -52,7 +51,10 @@ function eventsOf(reporter: Reporter, move: Move): NewEvent[] {
     if (previous !== undefined && record.approvals.length > previous.approvals.length) {
       events.push(intentEvent(reporter, 'approval_recorded', record));
     }
-    if (record.status !== previous?.status) events.push(intentEvent(reporter, record.status, record));
+    if (record.status !== previous?.status) {
+      const happening = previous?.status === 'completed' ? 'reorged' : record.status;
+      events.push(intentEvent(reporter, happening, record));
+    }
     previous = record;
   }
   return events.length > 0 ? events : [intentEvent(reporter, 'updated', lastOf(move))];

@@ -2,6 +2,7 @@
  * The effect of an intent on its wallet's balances. While it is open, its amount and the largest fee are reserved; at its end
  * they are debited or released. A mint takes only its fee from the wallet. The entries follow only from the status before and
  * after, so that no transition can omit them: over the life of an intent, reservations sum up to zero. A message moves nothing.
+ * When a reorganisation undoes it, what it spent comes back, and all of it is reserved: what is available does not change.
  */
 import { isMessage } from '../../providers/port/kinds.ts';
 import type { LedgerEntry } from '../../store/contract.ts';
@@ -15,8 +16,9 @@ export function ledgerOf(before: IntentRecord | undefined, after: IntentRecord):
   const held = before !== undefined && holds(before.status);
   const holdsNow = holds(after.status);
   if (held === holdsNow) return [];
-  const reserve = reserveOf(after);
-  const deltas = holdsNow ? reserve : [...reserve.map(reversed), ...spentBy(after)];
+  const deltas = holdsNow
+    ? [...(before === undefined ? [] : spentBy(before).map(undone)), ...reserveOf(after)]
+    : [...(before === undefined ? [] : reserveOf(before).map(reversed)), ...spentBy(after)];
   return deltas
     .filter(({ available, reserved }) => available !== 0n || reserved !== 0n)
     .map((delta) => ({ walletId: after.walletId, ...delta }));
@@ -34,9 +36,16 @@ function holds(status: IntentStatus): boolean {
   return status === 'pending_approval' || status === 'approved' || isSubmitted(status);
 }
 
-/** The amount and the fee may be of one asset or of two. Of a replacement: what the replaced one has not set aside for both. */
-function reserveOf({ kind, asset, units, feeReserve, replaces }: IntentRecord): Delta[] {
+/**
+ * The amount and the fee may be of one asset or of two. Of a replacement: what the replaced one has not set aside for both. Of what
+ * a reorganisation has undone: what it had spent.
+ */
+function reserveOf(intent: IntentRecord): Delta[] {
+  const { kind, asset, units, feeReserve, feePaid, replaces } = intent;
   if (isMessage(kind)) return [];
+  if (feePaid !== null) {
+    return spentBy({ ...intent, status: 'completed' }).map(({ asset, available }) => heldOf(asset, -available));
+  }
   if (replaces !== undefined) return replaces.beyond.map(({ asset, units }) => heldOf(asset, BigInt(units)));
   return [
     ...(kind === 'mint' ? [] : [heldOf(asset, BigInt(units))]),
@@ -61,6 +70,10 @@ function spentBy(intent: IntentRecord): Delta[] {
       ? ({ ...cause, kind } as const)
       : ({ ...cause, kind: 'transfer', counterparty: destination.address } as const);
   return [{ asset, available: -BigInt(units), reserved: 0n, movement }, spent];
+}
+
+function undone({ asset, available, movement }: Delta): Delta {
+  return { asset, available: -available, reserved: 0n, movement: { ...movement!, kind: 'reorg' } };
 }
 
 function reversed({ asset, available, reserved }: Delta): Delta {

@@ -4,8 +4,8 @@
  * last. The table in states.ts must allow each step, else the function throws: callers check before, so that is a bug.
  */
 import { isMessage } from '../../providers/port/kinds.ts';
-import type { FillerTransaction, TransferProgress } from '../../providers/port/port.ts';
-import type { IntentRecord, Vote } from './record.ts';
+import { type FillerTransaction, notFinal, reorged, type TransferProgress } from '../../providers/port/port.ts';
+import { type IntentRecord, isSettled, type Vote } from './record.ts';
 import { type IntentStatus, isFinal, isSubmitted, mayFollow } from './states.ts';
 
 export interface Move {
@@ -154,20 +154,22 @@ export function beginSigning(record: IntentRecord, nowMs: number): Move {
 }
 
 /**
- * The provider's progress of a successful transfer; undefined when there is no news. The move passes skipped stages, and never
- * returns to an earlier one.
+ * The provider's progress of a successful transfer; undefined when there is no news. The move passes skipped stages, and returns to
+ * an earlier one only when a reorganisation undoes a completed transfer: its fee stays as it was paid.
  */
 export function advanceIntent(
   record: IntentRecord,
   progress: Exclude<TransferProgress, { stage: 'failed' }>,
   nowMs: number,
 ): Move | undefined {
-  checkAtProvider(record);
+  if (record.status !== 'completed' || isSettled(record)) checkAtProvider(record);
   const stages: readonly IntentStatus[] = isMessage(record.kind) ? ofMessage : onTheWay;
   const from = stages.indexOf(record.status);
   const to = stages.indexOf(progress.stage);
   const completed = progress.stage === 'completed';
-  const subStatus = completed ? null : progress.subStatus;
+  const subStatus = !completed ? progress.subStatus : progress.againAtMs === undefined ? null : notFinal;
+  const undone = record.status === 'completed' && subStatus === reorged;
+  if (record.status === 'completed' && !completed && !undone) return undefined;
   const updated = next(
     record,
     {
@@ -180,6 +182,7 @@ export function advanceIntent(
     },
     nowMs,
   );
+  if (undone) return { before: record, passed: [enter(updated, 'confirming', subStatus, nowMs)] };
   if (to <= from) return saysNothingNew(record, updated) ? undefined : { before: record, passed: [updated] };
   const passed: IntentRecord[] = [];
   let current = updated;

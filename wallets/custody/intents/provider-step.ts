@@ -50,14 +50,20 @@ export class ProviderStep {
       return this.#context.fail(task, failure, feePaid, numberUsed);
     }
     const move = advanceIntent(record, progress, nowMs);
-    if (progress.stage === 'completed') {
-      // Before the intent ends, since no later step would: a credit may be repeated.
-      if (progress.providerTxId !== null) await creditReceiver(this.#context.deps, task, progress.providerTxId);
-      return this.#context.settle(task, move!);
-    }
     // A provider that has nothing new, and wants to be asked in the past, would be asked without a pause.
-    const againAtMs = move === undefined ? Math.max(progress.againAtMs, nowMs + idleAgainMs) : progress.againAtMs;
+    const askAtMs = progress.againAtMs ?? nowMs;
+    const againAtMs = move === undefined ? Math.max(askAtMs, nowMs + idleAgainMs) : askAtMs;
     const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
+    const isUndone = record.status === 'completed' && progress.stage !== 'completed';
+    if (move !== undefined && progress.providerTxId !== null && (isUndone || progress.stage === 'completed')) {
+      // Before the intent is written, since no later step would: it may be repeated.
+      const standing = isUndone ? 'reverted' : progress.againAtMs === undefined ? 'final' : 'pending';
+      await creditReceiver(this.#context.deps, task, progress.providerTxId, standing);
+    }
+    if (progress.stage === 'completed' && move !== undefined) {
+      const then = progress.againAtMs === undefined ? undefined : { atMs: againAtMs, dueAtMs };
+      return this.#context.settle(task, move, then);
+    }
     if (move !== undefined) return this.#context.move(task, move, { atMs: againAtMs, dueAtMs });
     // Nothing new, and others keep away for long enough: not worth a write.
     if (task.dueAtMs > againAtMs + handoverMs / 2) return { task, atMs: againAtMs };

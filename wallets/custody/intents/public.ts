@@ -22,7 +22,15 @@ export { historyOf, withoutOwn } from './history.ts';
 export { type FoundWallet, findWallet } from './lookup.ts';
 export { approversOf, cancelIntent, hasVoted, type IntentDraft, type IntentVerdict } from './machine.ts';
 export type { IntentOwner, SigningLeave } from './owner.ts';
-export { type IntentRecord, intentType, ofWalletIndex, toDestinationIndex, txIndex, type Vote } from './record.ts';
+export {
+  type IntentRecord,
+  intentType,
+  isSettled,
+  ofWalletIndex,
+  toDestinationIndex,
+  txIndex,
+  type Vote,
+} from './record.ts';
 export { intentRoutes } from './routes.ts';
 export { Actor, Intent, PolicyUsed, Trace, Votes, voteBody } from './schemas.ts';
 export { isFinal, isSubmitted } from './states.ts';

@@ -2,13 +2,13 @@
 import { newId } from '../../../proto/ids.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
-import { creditDeposit, walletType } from '../wallets/public.ts';
+import { creditDeposit, type DepositStanding, walletType } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import type { Loaded } from './step-context.ts';
 
 /**
  * The receiver may be a wallet of ours, of any tenant. What its ledger says it has, its holder must have: a sender on
- * the receiver's chain has brought it there, any other has not. The holder comes first, so that nothing is credited that
+ * the receiver's chain has brought it there, any other has not, and gets it when nothing can undo it. The holder comes first, so that nothing is credited that
  * cannot be spent; both may be repeated. A tenant's own token is an asset of that tenant's wallets on the chain alone:
  * any other receiver has it on the chain, and in no ledger.
  */
@@ -16,6 +16,7 @@ export async function creditReceiver(
   deps: IntentDependencies,
   { tenant, record }: Loaded,
   txId: string,
+  standing: DepositStanding = 'final',
 ): Promise<void> {
   const { addressBook, store, random, arrive } = deps;
   const { kind, network, destination, asset, token } = record;
@@ -29,6 +30,7 @@ export async function creditReceiver(
   }
   const nowMs = deps.clock.nowMs();
   if (receiver !== undefined && !(isOnChain(deps, record.provider) && isOnChain(deps, receiver.provider))) {
+    if (standing !== 'final') return;
     // As the wallet writes its address: the sender may have written it another way.
     const own = receiver.addresses.find((held) => held.network === network)!;
     const { address } = receiver.receive?.find((held) => held.address === destination.address) ?? own;
@@ -57,6 +59,8 @@ export async function creditReceiver(
     txId,
     fromAddress: record.fromAddress,
     nowMs,
+    standing,
+    transferVersion: record.version,
     newId: (prefix) => newId(prefix, nowMs, random),
   });
 }

@@ -6,7 +6,7 @@ import type { EvmMessage } from '../../networks/evm-messages.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { EvmCall } from '../../networks/token-calls.ts';
 import { type IntentKind, isMessage, type ProviderKind } from '../../providers/port/kinds.ts';
-import type { FeeTerms, FillerTransaction, ReplacedTransfer } from '../../providers/port/port.ts';
+import { type FeeTerms, type FillerTransaction, notFinal, type ReplacedTransfer } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import { openIntentsOfConnectionIndex } from '../connections/public.ts';
 import { openIntentsIndex } from '../wallets/public.ts';
@@ -121,6 +121,7 @@ export const intentType: RecordType<IntentRecord> = {
     walletId,
     connectionId,
     status,
+    subStatus,
     asset,
     destination,
     gap,
@@ -139,7 +140,9 @@ export const intentType: RecordType<IntentRecord> = {
     toDestinationIndex(walletId, destination.address),
     ...(externalId === undefined ? [] : [externalIdIndex(externalId)]),
     ...metadataIndices('intents:metadata', metadata),
-    ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
+    ...(isSettled({ status, subStatus })
+      ? []
+      : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
     ...(isSubmitted(status) && gap === undefined && !isMessage(kind) ? [inFlightIndex(walletId)] : []),
     // A chain knows no ids of ours: its transactions are found by their own.
     ...(provider !== 'self_hosted'
@@ -147,6 +150,11 @@ export const intentType: RecordType<IntentRecord> = {
       : [providerTxId, filler?.id].flatMap((txId) => (txId == null ? [] : [txIndex(txId)]))),
   ],
 };
+
+/** Nothing changes it any more: what depends on its end may act. */
+export function isSettled({ status, subStatus }: Pick<IntentRecord, 'status' | 'subStatus'>): boolean {
+  return isFinal(status) && subStatus !== notFinal;
+}
 
 /** The intent that the number of its transaction was allocated for. */
 export function numberedId({ id, replaces }: Pick<IntentRecord, 'id' | 'replaces'>): string {

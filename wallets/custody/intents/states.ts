@@ -1,6 +1,7 @@
 /**
  * The states of a transaction intent and their transitions, in one table. docs/wallet-api.md draws
- * its diagram from it. A state without followers is final.
+ * its diagram from it. A state without followers is final, and so is `completed`, unless a reorganisation undoes it (`isSettled` in
+ * record.ts).
  */
 import { continuing, leadingTo, unchangedIn } from '../../../gateway/api/state-changes.ts';
 export const intentStatuses = [
@@ -29,7 +30,7 @@ export const intentTransitions: Readonly<Record<IntentStatus, readonly IntentSta
   signing: ['broadcasting', 'completed', 'failed'],
   broadcasting: ['confirming', 'failed'],
   confirming: ['completed', 'failed'],
-  completed: [],
+  completed: ['confirming'],
   denied: [],
   rejected: [],
   expired: [],
@@ -49,7 +50,7 @@ export function mayFollow(from: IntentStatus, to: IntentStatus): boolean {
 }
 
 export function isFinal(status: IntentStatus): boolean {
-  return intentTransitions[status].length === 0;
+  return status === 'completed' || intentTransitions[status].length === 0;
 }
 
 /** In the provider's hands: it can be neither cancelled nor expire. */

@@ -12,6 +12,7 @@ import { noFee } from './failures.ts';
 import { failIntent, holdIntent, type IntentFailure, lastOf, type Move, openGap, triedAgain } from './machine.ts';
 import type { IntentRecord } from './record.ts';
 import { lostTo, rivalsOf } from './rivals.ts';
+import { isFinal } from './states.ts';
 
 /** An intent to continue, and what is known of it so far. */
 export interface IntentTask {
@@ -81,19 +82,20 @@ export class StepContext {
     return { task: { ...task, record: lastOf(move), dueAtMs: then.dueAtMs }, atMs: then.atMs };
   }
 
-  /** Commits the end of an intent whose transaction was mined, and with it the end of its rivals. */
-  async settle(task: Loaded, move: Move): Promise<Next | undefined> {
+  /** Commits the end of an intent whose transaction was mined, and with it the end of its rivals. `then`: it is not final. */
+  async settle(task: Loaded, move: Move, then?: { atMs: number; dueAtMs: number }): Promise<Next | undefined> {
     const { store } = this.deps;
     for (let attempt = 0; attempt < settleAttempts; attempt += 1) {
       const rivals = await rivalsOf(store, task.tenant, task.record);
-      if (rivals.length === 0) return this.move(task, move);
+      if (rivals.length === 0) return this.move(task, move, then);
       const nowMs = this.nowMs;
       const failures = rivals.map((rival) =>
         changeOf(this.reporter(rival, nowMs), failIntent(rival, lostTo(lastOf(move)), noFee(rival), nowMs)),
       );
-      const change = merge(...failures, changeOf(this.reporter(task.record, nowMs), move));
+      const change = merge(...failures, changeOf(this.reporter(task.record, nowMs), move, then?.dueAtMs));
       const outcome = await store.commit(task.tenant, change);
-      if (outcome.committed) return undefined;
+      if (outcome.committed)
+        return then && { task: { ...task, record: lastOf(move), dueAtMs: then.dueAtMs }, atMs: then.atMs };
       if (outcome.refusal.kind !== 'conflict')
         throw new Error(`${task.id} could not be ended: ${outcome.refusal.kind}`);
       if (outcome.refusal.id === task.id) return undefined;
@@ -106,7 +108,7 @@ export class StepContext {
     const atMs = this.nowMs + delayMs;
     const dueAtMs = atMs + handoverMs;
     const { tenant, record } = task;
-    const move = holdIntent(record, subStatus, this.nowMs);
+    const move = isFinal(record.status) ? undefined : holdIntent(record, subStatus, this.nowMs);
     if (move !== undefined) return this.move(task, move, { atMs, dueAtMs });
     const change = { guards: [versionGuard(record)], due: [dueOf(record, dueAtMs)] };
     const { committed } = await this.deps.store.commit(tenant, change);

@@ -17,7 +17,7 @@ import { GapStep } from './gap-step.ts';
 import { expireIntent, tamperedFailure } from './machine.ts';
 import { decidedOf, orderOf } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
-import { intentType, numberedId } from './record.ts';
+import { intentType, isSettled, numberedId } from './record.ts';
 import { isFinal } from './states.ts';
 import { type IntentTask, type Loaded, type Next, StepContext, type StepTimes, stepTimes } from './step-context.ts';
 import { TamperedStep } from './tampered-step.ts';
@@ -97,7 +97,7 @@ export class IntentSteps {
         return record.gap === undefined ? this.#advance.run(task, undefined) : this.#settleGap.run(task);
       default:
         if (!isFinal(record.status)) throw new Error(`${record.id} was stored as ${record.status}`);
-        return this.#context.reschedule(task, undefined);
+        return isSettled(record) ? this.#context.reschedule(task, undefined) : this.#advance.run(task, undefined);
     }
   }
 

@@ -116,6 +116,8 @@ function asDecided(base: IntentRecord, { transaction, initiator = '', approvals 
     },
     // No receipt says what a replacement has set aside: that stays so, and reconciliation finds the difference.
     ...(base.replaces && { replaces: { ...base.replaces, beyond: [] } }),
+    // Nor what a transfer had paid that a reorganisation has undone.
+    feePaid: null,
     initiator,
     approvalsRequired: approvals?.quorum ?? 0,
     approvers: approvals?.approvers ?? [],

@@ -12,6 +12,8 @@ export type WalletHappening =
   | 'unfrozen'
   | 'archived'
   | 'deposit_received'
+  | 'deposit_reverted'
+  | 'deposit_finalized'
   | 'balance_corrected';
 
 /** `object`: the wallet as it is shown, perhaps with more beside it. */

@@ -5,6 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
+/** `pending`: its block may still be undone. `reverted`: it was, and is to come again. */
+export const depositStandings = ['final', 'pending', 'reverted'] as const;
+export type DepositStanding = (typeof depositStandings)[number];
+
 export interface DepositRecord extends Versioned {
   readonly walletId: string;
   readonly asset: string;
@@ -12,6 +16,12 @@ export interface DepositRecord extends Versioned {
   readonly units: string;
   readonly txId: string;
   readonly fromAddress: string | null;
+  /** Absent: final. */
+  readonly open?: {
+    readonly standing: Exclude<DepositStanding, 'final'>;
+    /** The version of the transfer that said so: what an earlier one says is out of date. */
+    readonly transferVersion: number;
+  };
   readonly createdAtMs: number;
 }
 

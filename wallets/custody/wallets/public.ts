@@ -2,7 +2,14 @@
 export { closeKey, closeKeyPrefix, revokeOfConnection, revokeSessions, revokeSessionsPrefix } from './close-key.ts';
 export { correctionChange, type LedgerCorrection } from './corrections.ts';
 export { assertPolicy } from './create.ts';
-export { type DepositRecord, depositId, depositsIndex, depositType } from './deposit-record.ts';
+export {
+  type DepositRecord,
+  type DepositStanding,
+  depositId,
+  depositStandings,
+  depositsIndex,
+  depositType,
+} from './deposit-record.ts';
 export { creditDeposit } from './deposits.ts';
 export { defaultSigningApi, walletCreatedChange, walletFrom } from './new-wallet.ts';
 export { readWallet, type WalletRead } from './read.ts';

@@ -100,7 +100,8 @@ export const WalletMovement = Closed(
   {
     number: Type.Integer({ minimum: 1, description: 'of the wallet, from 1, without gaps' }),
     kind: OneOf(movementKinds, {
-      description: '`opening`: what the wallet began with; `exchange`: at a venue; `correction`: of reconciliation',
+      description:
+        '`opening`: what the wallet began with; `exchange`: at a venue; `reorg`: what a reorganisation has undone; `correction`: of reconciliation',
     }),
     asset: Type.String({ examples: ['ETH'] }),
     amount: Type.String({ description: 'decimal; below zero: it left the wallet', examples: ['-1.25'] }),

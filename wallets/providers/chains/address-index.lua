@@ -16,8 +16,10 @@ local function note_mined(prefix, id, sender, minedAtMs, retentionMs)
   note(prefix, sender, 'out', id, minedAtMs, retentionMs)
   redis.call('ZADD', prefix .. 'mined', minedAtMs, id)
   redis.call('ZREMRANGEBYSCORE', prefix .. 'mined', '-inf', minedAtMs - reorgMs)
-  local confirmations = redis.call('GET', prefix .. 'confirmations')
-  if confirmations then redis.call('HSET', prefix .. 'tx:' .. id, 'confirmations', confirmations) end
+  for _, depth in ipairs({'confirmations', 'finality'}) do
+    local blocks = redis.call('GET', prefix .. depth)
+    if blocks then redis.call('HSET', prefix .. 'tx:' .. id, depth, blocks) end
+  end
 end
 
 local function note_funded(prefix, address, asset, units, by, retentionMs)

@@ -34,7 +34,7 @@ const splitSats = 1_000_000n;
 const heldMs = 24 * 3_600_000;
 
 export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain {
-  protected override readonly confirmationsNeeded = 1;
+  protected override readonly depthNeeded = 1;
 
   async submit(raw: Uint8Array, nowMs: number, options: SubmitOptions = {}): Promise<ChainTransaction> {
     const tx = decodeBitcoin(raw);

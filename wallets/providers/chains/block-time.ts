@@ -2,6 +2,7 @@
  * Blocks as a pure function of time: block n exists from `genesisMs + n · blockMs` on. A transaction accepted at time t is in
  * the next block after t.
  */
+import type { Depths } from './chain.ts';
 
 export const blockMsDefault = 1_000;
 /** 2025-01-01T00:00:00Z: block 0 of every chain. */
@@ -23,17 +24,19 @@ export interface BlockDepth {
   readonly state: 'pending' | 'confirming' | 'confirmed';
   readonly confirmations: number;
   readonly confirmedAtMs: number;
+  readonly finalAtMs: number;
 }
 
 /** The depth of the block at `minedAtMs`, past or future. Its own block is the first confirmation. */
-export function depthOf(minedAtMs: number, nowMs: number, blockMs: number, confirmationsNeeded: number): BlockDepth {
+export function depthOf(minedAtMs: number, nowMs: number, blockMs: number, needed: Depths): BlockDepth {
   const block = headAt(minedAtMs, blockMs);
   const confirmations = nowMs < minedAtMs ? 0 : headAt(nowMs, blockMs) - block + 1;
   return {
     block,
     confirmations,
-    state: confirmations === 0 ? 'pending' : confirmations < confirmationsNeeded ? 'confirming' : 'confirmed',
-    confirmedAtMs: genesisMs + (block + confirmationsNeeded - 1) * blockMs,
+    state: confirmations === 0 ? 'pending' : confirmations < needed.confirmations ? 'confirming' : 'confirmed',
+    confirmedAtMs: genesisMs + (block + needed.confirmations - 1) * blockMs,
+    finalAtMs: genesisMs + (block + needed.finality - 1) * blockMs,
   };
 }
 

@@ -2,8 +2,8 @@
  * The common types of the simulated chains: the state of a transaction, and the refusals of a chain.
  *
  * Each network has one chain, shared by all tenants. Its blocks are a pure function of time (block-time.ts): no
- * process mines them. Balances include an accepted transaction at once; it is final after
- * `confirmations` blocks, and never undone then. Fees are burned.
+ * process mines them. Balances include an accepted transaction at once; it is confirmed after
+ * `confirmations` blocks, and never undone after `finality` blocks. Fees are burned.
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
@@ -32,12 +32,14 @@ export interface ChainTransaction {
   readonly succeeded: boolean;
   /** It failed because its account could not pay for it when its turn came. */
   readonly uncovered: boolean;
-  /** A reorganisation has undone its block: it is in a later one. */
-  readonly reorganized: boolean;
+  /** How many reorganisations have undone its block: it is in a later one since. */
+  readonly reorganizations: number;
   /** The remaining fields are undefined until it is mined. */
   readonly block: number | undefined;
   readonly minedAtMs: number | undefined;
   readonly confirmedAtMs: number | undefined;
+  /** From then on nothing undoes it. */
+  readonly finalAtMs: number | undefined;
   /** 0 before its block. */
   readonly confirmations: number;
 }
@@ -60,6 +62,14 @@ export interface FundedBy {
 export interface SubmitOptions {
   /** Mined without effect: it costs the fee and moves nothing. Lets a sandbox show a failure on demand. */
   readonly fails?: boolean;
+}
+
+/** How deep a block must be, itself among them. */
+export interface Depths {
+  /** Its transactions are confirmed: their transfers complete. A failed one is confirmed when it is final. */
+  readonly confirmations: number;
+  /** Nothing undoes it; at least `confirmations`. */
+  readonly finality: number;
 }
 
 export type Reorg =
@@ -95,9 +105,9 @@ export interface Chain {
   market(): Promise<bigint | undefined>;
   /** From now on. `price`: within `feeLimitsOf`. Throws ChainUnavailable. */
   moveMarket(price: bigint): Promise<void>;
-  /** Blocks, its own among them, after which a transaction that is mined from now on is final. Throws ChainUnavailable. */
-  confirmations(): Promise<number>;
-  requireConfirmations(confirmations: number): Promise<void>;
+  /** Of transactions that are mined from now on. Throws ChainUnavailable. */
+  depths(): Promise<Depths>;
+  setDepths(depths: Depths): Promise<void>;
   /** The number of the newest block. */
   head(nowMs: number): number;
   /**

@@ -37,7 +37,7 @@ const messages = {
 } as const;
 
 export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
-  protected override readonly confirmationsNeeded = 2;
+  protected override readonly depthNeeded = 2;
 
   async submit(raw: Uint8Array, nowMs: number, options: SubmitOptions = {}): Promise<ChainTransaction> {
     const decoded = decodeEvm(this.network, raw);

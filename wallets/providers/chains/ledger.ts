@@ -9,7 +9,7 @@
 import type { NetworkId } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import type { Coin } from './bitcoin-transaction.ts';
-import type { FundedBy, Reorg } from './chain.ts';
+import type { Depths, FundedBy, Reorg } from './chain.ts';
 import type { EvmFees } from './fees.ts';
 import type { EvmEffect, TokenConstructor } from './token-contract.ts';
 
@@ -32,10 +32,10 @@ export interface LedgerTransaction {
   readonly replaced: boolean;
   /** It waits, because its fee is below the market. */
   readonly underpriced: boolean;
-  /** A reorganisation has undone its block: it is in a later one. */
-  readonly reorganized: boolean;
-  /** Blocks, its own among them, after which it is final; undefined: as many as the chain's default. */
-  readonly confirmationsNeeded: number | undefined;
+  /** How many reorganisations have undone its block: it is in a later one since. */
+  readonly reorganizations: number;
+  /** undefined: those of the chain's default. */
+  readonly depths: Depths | undefined;
   /** undefined: it waits, or never was and never will be mined. */
   readonly minedAtMs: number | undefined;
 }
@@ -67,9 +67,9 @@ export interface Ledger {
   /** undefined: it was never moved. */
   market(): Promise<bigint | undefined>;
   moveMarket(price: bigint): Promise<void>;
-  /** Of transactions that are mined from now on; undefined: it was never set. */
-  confirmations(): Promise<number | undefined>;
-  requireConfirmations(confirmations: number): Promise<void>;
+  /** Of transactions that are mined from now on; undefined: they were never set. */
+  depths(): Promise<Depths | undefined>;
+  setDepths(depths: Depths): Promise<void>;
   reorganize(request: ReorgRequest): Promise<Reorg>;
   /** The index of mined transactions by address: by the time of their blocks, then by direction and id. */
   movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]>;
@@ -86,7 +86,7 @@ export interface ReorgRequest {
   readonly nextMs: number;
   readonly blockMs: number;
   /** Of a transaction without its own number. */
-  readonly confirmations: number;
+  readonly finality: number;
 }
 
 export interface AccountLedger extends Ledger {

@@ -19,7 +19,7 @@ import { luaCommand } from '../../../core/redis/lua.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { type MovementDirection, readPlace, type StatementQuery } from '../port/statement.ts';
-import { ChainUnavailable, type Reorg } from './chain.ts';
+import { ChainUnavailable, type Depths, type Reorg } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction, ReorgRequest } from './ledger.ts';
 import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf, reorganize } from './scripts.ts';
 import type { EvmEffect } from './token-contract.ts';
@@ -69,13 +69,14 @@ export class RedisChain implements Ledger {
     await this.#answer(() => this.#redis.set(`${this.#prefix}market`, String(price)));
   }
 
-  async confirmations(): Promise<number | undefined> {
-    const [confirmations] = await this.values(['confirmations']);
-    return confirmations == null ? undefined : Number(confirmations);
+  async depths(): Promise<Depths | undefined> {
+    const [confirmations, finality] = await this.values(['confirmations', 'finality']);
+    return toDepths(confirmations, finality);
   }
 
-  async requireConfirmations(confirmations: number): Promise<void> {
-    await this.#answer(() => this.#redis.set(`${this.#prefix}confirmations`, confirmations));
+  async setDepths(depths: Depths): Promise<void> {
+    const named = Object.entries(depths).map(([name, blocks]) => [this.#prefix + name, String(blocks)]);
+    await this.#answer(() => this.#redis.mset(named.flat()));
   }
 
   async reorganize(request: ReorgRequest): Promise<Reorg> {
@@ -162,8 +163,14 @@ function toTransaction(id: string, stored: Readonly<Record<string, string>>): Le
     dropped: stored.dropped === '1',
     replaced: stored.replacedBy !== undefined,
     underpriced: stored.underpriced === '1',
-    reorganized: stored.reorganized === '1',
-    confirmationsNeeded: stored.confirmations === undefined ? undefined : Number(stored.confirmations),
+    reorganizations: Number(stored.reorganized ?? 0),
+    depths: toDepths(stored.confirmations, stored.finality),
     minedAtMs: stored.minedAtMs === undefined ? undefined : Number(stored.minedAtMs),
   };
+}
+
+/** An earlier version has no finality of its own. */
+function toDepths(confirmations: string | null | undefined, finality: string | null | undefined): Depths | undefined {
+  if (confirmations == null) return undefined;
+  return { confirmations: Number(confirmations), finality: Number(finality ?? confirmations) };
 }

@@ -93,7 +93,7 @@ interface Reorganize {
   nowMs: number;
   nextMs: number;
   blockMs: number;
-  confirmations: number;
+  finality: number;
 }
 
 function script<Args extends object, Reply>(name: string): ChainScript<Args, Reply> {

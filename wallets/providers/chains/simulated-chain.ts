@@ -2,7 +2,7 @@
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import { blockMsDefault, depthOf, headOf, nextBlockMs } from './block-time.ts';
-import type { ChainMovement, ChainTransaction, Reorg } from './chain.ts';
+import type { ChainMovement, ChainTransaction, Depths, Reorg } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
 
 export abstract class SimulatedChain<L extends Ledger> {
@@ -10,8 +10,8 @@ export abstract class SimulatedChain<L extends Ledger> {
   readonly nativeAsset: string;
   readonly blockMs: number;
   protected readonly ledger: L;
-  /** Blocks, its own among them, after which a transaction is final. */
-  protected abstract readonly confirmationsNeeded: number;
+  /** Blocks, its own among them, after which a transaction is confirmed and final, unless a sandbox sets other numbers. */
+  protected abstract readonly depthNeeded: number;
 
   constructor(network: NetworkId, ledger: L, blockMs = blockMsDefault) {
     this.network = network;
@@ -34,12 +34,12 @@ export abstract class SimulatedChain<L extends Ledger> {
     return this.ledger.moveMarket(price);
   }
 
-  async confirmations(): Promise<number> {
-    return (await this.ledger.confirmations()) ?? this.confirmationsNeeded;
+  async depths(): Promise<Depths> {
+    return (await this.ledger.depths()) ?? this.#depthsDefault;
   }
 
-  requireConfirmations(confirmations: number): Promise<void> {
-    return this.ledger.requireConfirmations(confirmations);
+  setDepths(depths: Depths): Promise<void> {
+    return this.ledger.setDepths(depths);
   }
 
   head(nowMs: number): number {
@@ -47,11 +47,11 @@ export abstract class SimulatedChain<L extends Ledger> {
   }
 
   async reorganize(depth: number, nowMs: number): Promise<Reorg> {
-    const { blockMs, confirmationsNeeded: confirmations } = this;
-    const most = (await this.confirmations()) - 1;
+    const { blockMs, depthNeeded: finality } = this;
+    const most = (await this.depths()).finality - 1;
     if (depth > most) return { kind: 'final', depth: most };
     const fromMs = headOf(nowMs, blockMs).atMs - (depth - 1) * blockMs;
-    return this.ledger.reorganize({ fromMs, nowMs, nextMs: this.nextBlockMs(nowMs), blockMs, confirmations });
+    return this.ledger.reorganize({ fromMs, nowMs, nextMs: this.nextBlockMs(nowMs), blockMs, finality });
   }
 
   balances(address: string): Promise<ReadonlyMap<string, bigint>> {
@@ -77,6 +77,10 @@ export abstract class SimulatedChain<L extends Ledger> {
     return { direction, units, transaction: this.shown(this.asOf(transaction, nowMs)) };
   }
 
+  get #depthsDefault(): Depths {
+    return { confirmations: this.depthNeeded, finality: this.depthNeeded };
+  }
+
   /** A transaction of the ledger in the registry's terms. */
   protected shown(transaction: ChainTransaction): ChainTransaction {
     return transaction;
@@ -92,12 +96,14 @@ export abstract class SimulatedChain<L extends Ledger> {
   }
 
   protected asOf(stored: LedgerTransaction, nowMs: number): ChainTransaction {
-    const { failed, dropped, replaced, underpriced, minedAtMs, confirmationsNeeded, ...rest } = stored;
+    const { failed, dropped, replaced, underpriced, minedAtMs, depths = this.#depthsDefault, ...rest } = stored;
     const common = { ...rest, network: this.network, succeeded: !failed, minedAtMs };
     if (minedAtMs === undefined) {
       const state = dropped ? 'dropped' : replaced ? 'replaced' : underpriced ? 'underpriced' : 'queued';
-      return { ...common, state, block: undefined, confirmedAtMs: undefined, confirmations: 0 };
+      return { ...common, state, block: undefined, confirmedAtMs: undefined, finalAtMs: undefined, confirmations: 0 };
     }
-    return { ...common, ...depthOf(minedAtMs, nowMs, this.blockMs, confirmationsNeeded ?? this.confirmationsNeeded) };
+    // What fails ends its transfer for good, so it is told when nothing undoes it.
+    const needed = failed ? { ...depths, confirmations: depths.finality } : depths;
+    return { ...common, ...depthOf(minedAtMs, nowMs, this.blockMs, needed) };
   }
 }

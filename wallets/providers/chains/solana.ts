@@ -13,7 +13,7 @@ import { SimulatedChain } from './simulated-chain.ts';
 import { decodeSolana, rentExempt, signatureFee } from './solana-transaction.ts';
 
 export class SolanaChain extends SimulatedChain<SolanaLedger> implements Chain {
-  protected override readonly confirmationsNeeded = 1;
+  protected override readonly depthNeeded = 1;
 
   async submit(raw: Uint8Array, nowMs: number, options: SubmitOptions = {}): Promise<ChainTransaction> {
     const { id, from, to, lamports: units, message } = decodeSolana(raw);

@@ -251,6 +251,8 @@ export type TransferProgress =
       readonly feePaid: NewBalance;
       /** If it has changed: the first poll may find a transfer completed. */
       readonly submission?: unknown;
+      /** Its block may still be undone: ask again then. undefined: it is final. */
+      readonly againAtMs?: number;
     }
   /** Permanent. `subStatus` `REPLACED`: another transaction has its place. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
   | {
@@ -267,6 +269,10 @@ export type TransferProgress =
 
 /** The sub-status of a transaction that waits because its fee is below the market. */
 export const belowMarketFee = 'BELOW_MARKET_FEE';
+/** Of a transaction whose block was undone: a transfer that had completed completes anew. */
+export const reorged = 'REORGED';
+/** Of a completed transfer whose block may still be undone. */
+export const notFinal = 'NOT_FINAL';
 
 /** A number is used: by this transaction, or (undefined) by a foreign one. */
 export interface FilledGap {

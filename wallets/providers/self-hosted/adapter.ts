@@ -189,7 +189,12 @@ async function advance(
     const transaction = await line.chain.transaction(submission.hash, nowMs);
     // The chain has dropped it: its fate is unknown, so it is not sent a second time.
     if (transaction === undefined) return unsettled(transfer, 'NOT_FOUND', 'NOT_FOUND_ON_CHAIN', nowMs);
-    const progress = onChain(transaction, madeOf(submission, line, transaction), time);
+    const { reorganizations } = submission;
+    const made = {
+      ...madeOf(submission, line, transaction),
+      ...(reorganizations !== undefined && { reorganizations }),
+    };
+    const progress = onChain(transaction, made, time);
     const isOver = progress.stage === 'completed' || progress.stage === 'failed';
     return outcome === 'stuck_confirming' && isOver ? unsettled(transfer, 'CONFIRMING', null, nowMs) : progress;
   }

@@ -2,7 +2,7 @@
 
 import { networkOf } from '../../networks/networks.ts';
 import type { ChainTransaction, EvmReceipt } from '../chains/public.ts';
-import { belowMarketFee, type NewBalance, type TransferProgress } from '../port/port.ts';
+import { belowMarketFee, type NewBalance, reorged, type TransferProgress } from '../port/port.ts';
 
 /** The data that the adapter stores in the intent. */
 export interface Submission {
@@ -10,8 +10,10 @@ export interface Submission {
   readonly signingSessionIds: readonly string[];
   /** The signed transaction, hex: the API shows it, so that any client can verify its signature. */
   readonly rawTransaction: string;
-  /** EVM, once it is final: its receipt in its network's tools. */
+  /** EVM, once it is confirmed: its receipt in its network's tools. */
   readonly receipt?: EvmReceipt;
+  /** How many reorganisations of its transaction have been told; absent: none. */
+  readonly reorganizations?: number;
 }
 
 /** The poll time of a transaction that waits for an earlier one. */
@@ -32,10 +34,11 @@ export function readSubmission(value: unknown): Submission | undefined {
 
 export function onChain(
   transaction: ChainTransaction,
-  made: Omit<Submission, 'hash'>,
+  told: Omit<Submission, 'hash'>,
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
 ): TransferProgress {
-  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs, reorganized } = transaction;
+  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs, finalAtMs, reorganizations } = transaction;
+  const made = reorganizations === 0 ? told : { ...told, reorganizations };
   const submission: Submission = { hash: id, ...made };
   if (state === 'dropped') {
     return {
@@ -64,9 +67,16 @@ export function onChain(
       submission,
     };
   }
-  if (state === 'confirmed') {
+  // What was undone is told, even when it is confirmed anew by now.
+  if (state === 'confirmed' && reorganizations === (told.reorganizations ?? 0)) {
     const feePaid: NewBalance = { asset: networkOf(network).nativeAsset, units: feeUnits };
-    if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid, submission };
+    if (succeeded) {
+      const againAtMs = nowMs < finalAtMs! ? Math.min(nowMs + blockMs, finalAtMs!) : undefined;
+      return {
+        ...{ stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid, submission },
+        ...(againAtMs !== undefined && { againAtMs }),
+      };
+    }
     return {
       stage: 'failed',
       providerTxId: id,
@@ -83,8 +93,8 @@ export function onChain(
   return {
     stage: confirmedAtMs === undefined ? 'broadcasting' : 'confirming',
     providerTxId: id,
-    providerStatus: state.toUpperCase(),
-    subStatus: waitingFor[state] ?? (reorganized ? 'REORGED' : null),
+    providerStatus: state === 'confirmed' ? 'CONFIRMING' : state.toUpperCase(),
+    subStatus: waitingFor[state] ?? (reorganizations > 0 ? reorged : null),
     submission,
     // Blocks depend only on time, so the time of the last confirmation is known. An earlier transaction is
     // usually being signed right now.

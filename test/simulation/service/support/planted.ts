@@ -117,7 +117,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/provider-step.js',
-        from: 'await creditReceiver(this.#context.deps, task, progress.providerTxId);',
+        from: 'await creditReceiver(this.#context.deps, task, progress.providerTxId, standing);',
         to: '',
       },
     ],

@@ -1,12 +1,17 @@
 /** The edges of a job's window and of its lag: what each side of a wallet counts in, and what a balance sets aside. */
 import { expect, it } from 'vitest';
 import { balanceStep } from '../../../../wallets/companions/recon/balance-step.ts';
-import { fillerMovement, intentMovement, type OwnMovement } from '../../../../wallets/companions/recon/own-side.ts';
+import {
+  depositMovement,
+  fillerMovement,
+  intentMovement,
+  type OwnMovement,
+} from '../../../../wallets/companions/recon/own-side.ts';
 import { WalletSources } from '../../../../wallets/companions/recon/sources.ts';
 import { type StepTerms, transactionStep } from '../../../../wallets/companions/recon/wallet-steps.ts';
 import { exchangeType } from '../../../../wallets/companions/treasury/exchange-record.ts';
 import type { IntentRecord } from '../../../../wallets/custody/intents/record.ts';
-import { depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
+import { type DepositRecord, depositType } from '../../../../wallets/custody/wallets/deposit-record.ts';
 import type { WalletRecord } from '../../../../wallets/custody/wallets/record.ts';
 import type { Movement, ProviderStatements } from '../../../../wallets/providers/port/statement.ts';
 import { create } from '../../../../wallets/store/changes.ts';
@@ -50,6 +55,18 @@ it('our deposits and exchanges of a window are those from its first millisecond 
     ['exchange/o1/ETH', 'out', 7n],
     ['exchange/o2/ETH', 'out', 7n],
   ]);
+});
+
+it('a deposit that a reorganisation has undone is not booked, and is expected', () => {
+  const deposit = { ...{ id: 'dep_1', version: 2, walletId: 'wal_1', asset: 'ETH', units: '7', txId: 'tx' } };
+  const stands = (open: object) =>
+    depositMovement({ ...deposit, fromAddress: null, createdAtMs: fromMs, ...open } as DepositRecord, 'ETH');
+  const booked = { status: 'credited', state: 'completed', isFinal: true };
+  expect(stands({})).toMatchObject(booked);
+  expect(stands({ open: { standing: 'pending', transferVersion: 1 } })).toMatchObject(booked);
+  expect(stands({ open: { standing: 'reverted', transferVersion: 1 } })).toMatchObject({
+    ...{ status: 'reverted', state: 'pending', isFinal: false },
+  });
 });
 
 const movement = (over: Partial<Movement> = {}): Movement => ({

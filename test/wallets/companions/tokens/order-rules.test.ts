@@ -201,10 +201,13 @@ it('an order takes the outcome of its intent, once, with the provider’s reason
   expect(await desk.supply()).toEqual([99n, 0n, 1n]);
 });
 
-it('a job of an order whose intent is not over changes nothing', async () => {
+it.each([
+  ['confirming', null],
+  ['completed', 'NOT_FINAL'],
+])('a job of an order whose intent is %s, %s, changes nothing', async (status, subStatus) => {
   const desk = await open();
   const order = await desk.mint(1n, plenty);
-  await desk.end(order, 'confirming');
+  await desk.end(order, status, { subStatus });
   expect([await desk.standing(order), await desk.due(order)]).toEqual([begun, undefined]);
 });
 
@@ -226,6 +229,11 @@ describe('a deployment', () => {
     await desk.job('tkn_TIN');
     expect(await desk.supply('TIN')).toEqual([100n, 0n, 0n]);
     await expect(desk.issue('TIN')).rejects.toThrow('conflict');
+  });
+
+  it('waits until nothing can undo its transaction', async () => {
+    const { token } = await deployed('completed', receipt(contract), { subStatus: 'NOT_FINAL' });
+    expect([token.status, token.version]).toEqual(['deploying', 1]);
   });
 
   it.each([

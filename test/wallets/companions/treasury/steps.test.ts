@@ -165,6 +165,7 @@ describe('a payment', () => {
   it.each([
     ['approved', 'TOKEN_FROZEN', ['executing', 'paying', 'transfer_approved: TOKEN_FROZEN'], 500],
     ['confirming', null, ['executing', 'paying', 'transfer_confirming'], 500],
+    ['completed', 'NOT_FINAL', ['executing', 'paying', 'transfer_completed: NOT_FINAL'], 500],
     ['completed', null, ['executing', 'exchanging', 'venue_unavailable'], 500],
     ['failed', 'NO', ['failed', 'failed', 'payment_failed'], undefined],
     ['denied', null, ['failed', 'failed', 'payment_denied'], undefined],
@@ -301,6 +302,9 @@ describe('a return', () => {
     const other = await new Desk().open({ ...returning, intentIds: ['txi_pay', 'txi_1'] });
     await (await other.intent('txi_1', 'signing')).run();
     expect([await other.standing(), other.asked]).toEqual([['executing', 'returning', 'transfer_signing'], []]);
+    const early = await new Desk().open({ ...returning, intentIds: ['txi_pay', 'txi_1'] });
+    await (await early.intent('txi_1', 'completed', 'NOT_FINAL')).run();
+    expect(await early.standing()).toEqual(['executing', 'returning', 'transfer_completed: NOT_FINAL']);
   });
 
   it.each([

@@ -21,6 +21,7 @@ it('an intent is found as open until its end, and as under way while it holds a 
     expect(places({ status, gap: 'open' })).toEqual(['open']);
   }
   for (const status of ['completed', 'failed', 'cancelled'] as const) expect(places({ status })).toEqual([]);
+  expect(places({ status: 'completed', subStatus: 'NOT_FINAL' })).toEqual(['open']);
 });
 
 it('a transaction on a chain leads to the intent that it executed or whose number it filled; a custodian’s id does not', () => {

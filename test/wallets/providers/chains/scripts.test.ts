@@ -496,7 +496,7 @@ describeScript('wallets/providers/chains/release-coins.lua', (script) => {
 });
 
 describeScript('wallets/providers/chains/reorganize.lua', (script) => {
-  const args = { fromMs: 20, nowMs: 49, nextMs: 50, blockMs: 10, confirmations: 4 };
+  const args = { fromMs: 20, nowMs: 49, nextMs: 50, blockMs: 10, finality: 4 };
   const mined = async (id: string, atMs: number, more: Record<string, string> = {}) => {
     await script.redis.hset(`${p}tx:${id}`, { from: 'a', to: 'b', minedAtMs: atMs, ...more });
     await script.redis.zadd(`${p}mined`, atMs, id);
@@ -505,12 +505,18 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
 
   test('the transactions of its blocks are in the next one, in the indices of their addresses too', async () => {
     await mined('early', 10);
-    await mined('failed', 20, { confirmations: '9' });
+    await mined('failed', 20, { confirmations: '9', reorganized: '1' });
     await mined('paid', 40, { 'o:c': '5' });
     for (const address of ['b', 'c']) await script.redis.zadd(`${p}at:${address}`, 40, 'in:paid');
     expect(await script.call({ prefixKey }, args)).toEqual(['OK', 2]);
-    const times = ['early', 'failed', 'paid'].map((id) => script.redis.hget(`${p}tx:${id}`, 'minedAtMs'));
-    expect(await Promise.all(times)).toEqual(['10', '50', '50']);
+    const fields = ['early', 'failed', 'paid'].map((id) =>
+      script.redis.hmget(`${p}tx:${id}`, 'minedAtMs', 'reorganized'),
+    );
+    expect(await Promise.all(fields)).toEqual([
+      ['10', null],
+      ['50', '2'],
+      ['50', '1'],
+    ]);
     expect(await script.redis.zrange(`${p}at:a`, '49', '60', 'BYSCORE')).toEqual(['out:failed', 'out:paid']);
     for (const address of ['b', 'c']) {
       expect(await script.redis.zrange(`${p}at:${address}`, 0, '-1', 'WITHSCORES')).toEqual(['in:paid', '50']);
@@ -519,14 +525,15 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
 
   test('a final one in them, and nothing changes: it answers how many blocks would leave each alone', async () => {
     await mined('own', 40, { confirmations: '1' });
+    await mined('deep', 10, { confirmations: '1', finality: '5' });
     await mined('default', 20, { confirmations: '4' });
     expect(await script.refused({ prefixKey }, { ...args, fromMs: 10 })).toEqual(['FINAL', 0]);
     await script.redis.del(`${p}tx:own`);
     await mined('own', 40);
     await script.redis.hdel(`${p}tx:default`, 'confirmations');
-    expect(await script.refused({ prefixKey }, { ...args, confirmations: 3 })).toEqual(['FINAL', 2]);
+    expect(await script.refused({ prefixKey }, { ...args, finality: 3 })).toEqual(['FINAL', 2]);
     // Blocks of more than ten minutes.
-    const slow = { fromMs: 0, nowMs: 600_000, nextMs: 900_000, blockMs: 300_000, confirmations: 64 };
+    const slow = { fromMs: 0, nowMs: 600_000, nextMs: 900_000, blockMs: 300_000, finality: 64 };
     expect(await script.refused({ prefixKey }, slow)).toEqual(['FINAL', 2]);
   });
 });

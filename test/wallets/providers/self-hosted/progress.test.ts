@@ -7,7 +7,9 @@ import { sepolia } from './support.ts';
 const made = { signingSessionIds: ['sig_1'], rawTransaction: '0x01' };
 
 function progress(over: Partial<ChainTransaction>, blockMs = 1_500) {
-  const transaction = { id: '0xab', network: sepolia, feeUnits: 21n, succeeded: true, uncovered: false, ...over };
+  const mined = { reorganizations: 0, finalAtMs: 5_000 };
+  const known = { id: '0xab', network: sepolia, feeUnits: 21n, succeeded: true, uncovered: false, ...mined };
+  const transaction = { ...known, ...over };
   return onChain(transaction as ChainTransaction, made, { nowMs: 5_000, blockMs });
 }
 
@@ -39,6 +41,17 @@ test('one that waits is asked for again soon, one in a block when it is final', 
     ...{ stage: 'confirming', subStatus: null, againAtMs: 7_000 },
   });
   expect(progress({ state: 'confirmed' })).toMatchObject({ stage: 'completed', feePaid: { asset: 'ETH', units: 21n } });
+});
+
+test('one that is confirmed and not final is asked for at each block; one whose block was undone says so first', () => {
+  const confirmed = { state: 'confirmed', confirmedAtMs: 4_000, finalAtMs: 9_000 } as const;
+  expect(progress(confirmed)).toMatchObject({ stage: 'completed', againAtMs: 6_500 });
+  expect(progress({ ...confirmed, finalAtMs: 5_001 })).toMatchObject({ againAtMs: 5_001 });
+  expect(progress({ ...confirmed, finalAtMs: 5_000 })).not.toHaveProperty('againAtMs');
+  expect(progress({ ...confirmed, reorganizations: 1 })).toMatchObject({
+    ...{ stage: 'confirming', providerStatus: 'CONFIRMING', subStatus: 'REORGED' },
+    submission: { reorganizations: 1 },
+  });
 });
 
 test('what never reached the chain spent nothing, and used no number unless it says so', () => {

@@ -1,8 +1,7 @@
 /** A desk whose wallet lies on a simulated chain with a fee market: everything in memory, and steps as a test takes them. */
 import { systemRandom } from '../../../../../core/actors/live/ports.ts';
 import type { IntentDependencies } from '../../../../../wallets/custody/intents/dependencies.ts';
-import { type IntentRecord, intentType } from '../../../../../wallets/custody/intents/record.ts';
-import { isFinal } from '../../../../../wallets/custody/intents/states.ts';
+import { type IntentRecord, intentType, isSettled } from '../../../../../wallets/custody/intents/record.ts';
 import { IntentSteps } from '../../../../../wallets/custody/intents/steps.ts';
 import type { NetworkId } from '../../../../../wallets/networks/networks.ts';
 import { type Chains, openChains } from '../../../../../wallets/providers/chains/chains.ts';
@@ -87,7 +86,7 @@ export class StuckDesk extends IntentDesk {
       order: 'oldest',
       limit: 100,
     });
-    return items.filter(({ status }) => !isFinal(status)).map(({ id }) => id);
+    return items.filter((intent) => !isSettled(intent)).map(({ id }) => id);
   }
 
   /** What the wallet has on its chain, in the words of its ledger here when nothing is open. */
