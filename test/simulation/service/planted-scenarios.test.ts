@@ -57,6 +57,11 @@ const everyScenario: readonly PlantedScenario[] = [
     scenario: 'undone-block-while-the-gateway-dies',
   },
   {
+    flaw: 'what an undone transfer spent stays spent',
+    edit: { file: 'wallets/custody/intents/ledger.js', from: 'spentBy(before).map(undone)', to: '[]' },
+    scenario: 'completed-transfer-undone',
+  },
+  {
     flaw: 'a new account holds less than its rent exemption',
     edit: { file: 'wallets/providers/self-hosted/solana-line.js', from: 'there + units < rentExempt', to: 'false' },
     scenario: 'rent-of-a-new-account',
