@@ -212,7 +212,7 @@ function others({ method, path, operationId }: Pick<Route, 'method' | 'path' | '
     { ...right, target: path.replace(/:\w+/g, '%zz') },
     { ...right, target: path.replace(/:\w+/g, 'x'.repeat(101)) },
     { ...right, target: `${right.target}?limit=-1&limit=2&nothing=%20+` },
-    { ...right, headers: { ...right.headers, host: '' } },
+    { ...right, headers: { ...right.headers, host: 'rebound.example' } },
     ...['HEAD', 'OPTIONS', 'PUT', 'PROPFIND'].map((other) => ({ ...right, method: other, body: undefined })),
   ];
   if (method === 'GET') return [...every, { ...right, body: '{}' }];

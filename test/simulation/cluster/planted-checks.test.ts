@@ -102,13 +102,19 @@ const missingCoordinatorChecks: readonly MissingCheck[] = [
   },
 ];
 
+const allChecks = [...missingChecks, ...missingCoordinatorChecks];
 const folder = copiesFolder('planted-checks');
 const runner = { file: 'scenarios/runner/simulated-world.js', name: 'runSimulated' };
-beforeAll(() => buildProgram(folder));
+beforeAll(() =>
+  buildProgram(
+    folder,
+    allChecks.flatMap(({ edits }) => edits),
+  ),
+);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Every third one; all of them in a thorough run. */
-const everyCheck = [...missingChecks, ...missingCoordinatorChecks].filter((_, index) => isThorough || index % 3 === 0);
+const everyCheck = allChecks.filter((_, index) => isThorough || index % 3 === 0);
 
 describe('without the check of', () => {
   const scenarios = everyCheck.map(({ scenario }) => scenario);

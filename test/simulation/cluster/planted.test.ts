@@ -13,7 +13,12 @@ import { buildProgram, copiesFolder, type PlantedFlaw, plantedCopy, root, runScr
 
 const folder = copiesFolder('planted');
 
-beforeAll(() => buildProgram(folder));
+beforeAll(() =>
+  buildProgram(
+    folder,
+    plantedFlaws.flatMap(({ edits }) => edits),
+  ),
+);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Found {

@@ -31,7 +31,12 @@ const searched = plantedFlaws.filter(({ name }) => names.includes(name));
 /** Of the file of a run with more than fifty. */
 const stepsMax = 12;
 
-beforeAll(() => buildProgram(folder));
+beforeAll(() =>
+  buildProgram(
+    folder,
+    plantedFlaws.flatMap(({ edits }) => edits),
+  ),
+);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Found {

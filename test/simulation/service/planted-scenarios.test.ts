@@ -100,7 +100,12 @@ const folder = copiesFolder('planted-scenarios');
 const runner = { file: 'simulation/service/scenario/run.js', name: 'runInCustodyWorld' };
 const tried = everyScenario.filter((_, index) => isThorough || index % 5 === 0);
 
-beforeAll(() => buildProgram(folder));
+beforeAll(() =>
+  buildProgram(
+    folder,
+    everyScenario.map(({ edit }) => edit),
+  ),
+);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('where', () => {

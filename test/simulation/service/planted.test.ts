@@ -20,7 +20,12 @@ const sample = ['initiator-votes'];
 const exercised = ['answers-as-modelled', 'pages-complete'];
 const searched = plantedFlaws.filter(({ name }) => isThorough || sample.includes(name));
 
-beforeAll(() => buildProgram(folder));
+beforeAll(() =>
+  buildProgram(
+    folder,
+    plantedFlaws.flatMap(({ edits }) => edits),
+  ),
+);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Found {

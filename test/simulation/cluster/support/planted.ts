@@ -40,8 +40,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'coordinator/signing/partials.js',
-        from: '.map(([id]) => id);\n        if (culprits.length === 0) {',
-        to: '.map(([id]) => (id % knownKey(turn.state.work).totalNodes) + 1);\n        if (culprits.length === 0) {',
+        from: '.map(([id]) => id);\n    if (culprits.length === 0)',
+        to: '.map(([id]) => (id % knownKey(turn.state.work).totalNodes) + 1);\n    if (culprits.length === 0)',
       },
     ],
     invariants: ['honest-never-blamed', 'record-as-modelled'],
@@ -68,7 +68,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'stale-attempt',
     flaw: 'a partial of an earlier attempt is taken for one of this attempt',
-    edits: [{ file: 'coordinator/signing/partials.js', from: 'said.attemptTag !== attempt.tag || ', to: '' }],
+    edits: [{ file: 'coordinator/signing/partials.js', from: 'attemptTag !== attempt.tag || ', to: '' }],
     invariants: ['honest-never-blamed', 'node-as-modelled'],
     profile: 'calm',
     seeds: 200,
@@ -130,13 +130,13 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'coordinator/signing/partials.js',
-        from: 'said.attemptTag !== attempt.tag || attempt.partials.has(nodeId))\n        return undefined;',
-        to: 'said.attemptTag !== attempt.tag)\n        return undefined;\n    attempt.counted = (attempt.counted ?? 0) + 1;',
+        from: 'attemptTag !== attempt.tag || attempt.partials.has(nodeId))\n        return false;',
+        to: 'attemptTag !== attempt.tag)\n        return false;\n    attempt.counted = (attempt.counted ?? 0) + 1;',
       },
       {
         file: 'coordinator/signing/partials.js',
-        from: 'if (attempt.partials.size >= threshold) {',
-        to: 'if (Math.max(attempt.partials.size, attempt.counted ?? 0) >= threshold) {',
+        from: 'if (attempt.partials.size >= threshold)\n',
+        to: 'if (Math.max(attempt.partials.size, attempt.counted ?? 0) >= threshold)\n',
       },
     ],
     invariants: ['no-bugs', 'quorum-signed'],

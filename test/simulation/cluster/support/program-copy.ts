@@ -46,9 +46,14 @@ export function copiesFolder(name: string): string {
   return join(root, '.setup', `${name}-${process.pid}`);
 }
 
-/** Makes `folder/program`, the compiled simulation, for the copies in `folder`. */
-export function buildProgram(folder: string): void {
-  linkAll(compiled(), join(folder, 'program'));
+/**
+ * Makes `folder/program`, the compiled simulation, for the copies in `folder`. `edits`: all that a thorough run plants; their places are
+ * checked in every run, so that none is lost when the product changes.
+ */
+export function buildProgram(folder: string, edits: readonly Edit[]): void {
+  const program = join(folder, 'program');
+  linkAll(compiled(), program);
+  for (const edit of edits) piecesOf(program, edit);
 }
 
 /** The folder of the compiled simulation: compiled once for these sources, whichever test file is the first to need it. */
@@ -97,18 +102,25 @@ function linkAll(from: string, to: string): void {
 export function plantedCopy(folder: string, name: string, edits: readonly Edit[]): string {
   const copy = join(folder, name);
   linkAll(join(folder, 'program'), copy);
-  for (const { file, from, to } of edits) {
-    const path = join(copy, file);
-    // The compiler leaves Redis scripts alone: the copy finds its own first, and otherwise that of the sources.
-    const isScript = file.endsWith('.lua') && !existsSync(path);
-    const pieces = readFileSync(isScript ? join(root, file) : path, 'utf8').split(from);
-    expect(pieces.length, `${file} has ${JSON.stringify(from)} once`).toBe(2);
+  for (const edit of edits) {
+    const path = join(copy, edit.file);
+    const pieces = piecesOf(copy, edit);
     // Not into the program's own file.
     rmSync(path, { force: true });
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, pieces.join(to));
+    writeFileSync(path, pieces.join(edit.to));
   }
   return copy;
+}
+
+/** What is before and behind the place of an edit. */
+function piecesOf(program: string, { file, from }: Edit): readonly string[] {
+  const path = join(program, file);
+  // The compiler leaves Redis scripts alone: a copy finds its own first, and otherwise that of the sources.
+  const isScript = file.endsWith('.lua') && !existsSync(path);
+  const pieces = readFileSync(isScript ? join(root, file) : path, 'utf8').split(from);
+  expect(pieces.length, `${file} has ${JSON.stringify(from)} once`).toBe(2);
+  return pieces;
 }
 
 export interface Ran {

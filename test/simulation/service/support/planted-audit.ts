@@ -49,8 +49,8 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/record.js',
-        from: '...(isSettled({ status, subStatus }) ? [] : [openIntentsIndex(walletId)',
-        to: "...(isSettled({ status, subStatus }) || status === 'pending_approval' ? [] : [openIntentsIndex(walletId)",
+        from: '...(isSettled({ status, subStatus })',
+        to: "...(isSettled({ status, subStatus }) || status === 'pending_approval'",
       },
     ],
     invariants: ['decided-as-written'],

@@ -87,8 +87,8 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/policy/risk/score.js',
-        from: "record.mode === 'enforce' && record.action !== null",
-        to: 'record.action !== null',
+        from: "if (mode !== 'enforce' || action === null",
+        to: 'if (action === null',
       },
     ],
     invariants: ['answers-as-modelled'],

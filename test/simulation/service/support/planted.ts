@@ -89,8 +89,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/ledger.js',
-        from: '[...reserve.map(reversed), ...spentBy(after)]',
-        to: '[...spentBy(after)]',
+        from: 'reserveOf(before).map(reversed)',
+        to: '[]',
       },
     ],
     invariants: ['books-as-documented', 'no-internal-error', 'no-bugs', 'orders-end'],
@@ -207,8 +207,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/ledger.js',
-        from: '? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent]',
-        to: '? [{ asset, available: -2n * BigInt(units), reserved: 0n }, ...spent]',
+        from: 'return [{ asset, available: -BigInt(units), reserved: 0n, movement }, spent];',
+        to: 'return [{ asset, available: -2n * BigInt(units), reserved: 0n, movement }, spent];',
       },
     ],
     invariants: ['books-as-documented', 'providers-agree'],
@@ -243,7 +243,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/claim-step.js',
-        from: "{ kind: 'status', id: wallet.id, status: 'active' },",
+        from: "{ kind: 'version', id: wallet.id, version: wallet.version },",
         to: '',
       },
     ],
@@ -380,8 +380,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/policy/policies/decide.js',
-        from: 'const together = withHuman(facts, strictestOf(decisions));',
-        to: 'const together = strictestOf(decisions);',
+        from: 'const together = withHuman(facts, withRiskRules(risk, strictestOf(decisions)));',
+        to: 'const together = withRiskRules(risk, strictestOf(decisions));',
       },
     ],
     invariants: ['decided-as-written'],
@@ -477,7 +477,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/companions/treasury/execution.js',
-        from: '{ walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },',
+        from: '{ walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n, movement },',
         to: '',
       },
     ],
@@ -627,8 +627,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/approval.js',
-        from: 'if (expected !== undefined && expected !== intent.version)',
-        to: 'if (expected === -1)',
+        from: "assertVersion('the intent', intent, request.expected_version);",
+        to: '',
       },
     ],
     invariants: ['answers-as-modelled'],
