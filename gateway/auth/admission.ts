@@ -189,7 +189,11 @@ function missingScope(scope: Scope): ServiceError {
 
 function overLimit(limitClass: LimitClass, rate: RateVerdict, { environment }: Principal): ServiceError {
   const off = environment === 'sandbox' ? ' (SIGNMESH_RATE_LIMIT=off turns the limits of a sandbox off)' : '';
-  return new ServiceError('rateLimited', `too many ${limitClass} calls: repeat in ${rate.resetS} s${off}`, {
-    retryAfterS: rate.resetS,
-  });
+  return new ServiceError(
+    'rateLimited',
+    `too many calls of the class ${limitClass}: repeat in ${rate.resetS} s${off}`,
+    {
+      retryAfterS: rate.resetS,
+    },
+  );
 }

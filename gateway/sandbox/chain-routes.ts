@@ -161,7 +161,7 @@ export function chainRoutes({ chains }: Pick<SandboxDeps, 'chains'>): readonly R
           const { transactions } = reorg;
           return { status: 200, body: { network, depth, transactions, next_block: chain.head(nowMs) + 1 } };
         }
-        const message = `what is final stays: now it undoes ${reorg.depth} blocks at most`;
+        const message = `what is final stays: the deepest depth now is ${reorg.depth}`;
         throw new ServiceError('providerRejected', message, {
           details: [{ field: 'depth', issue: 'beyond_finality', message }],
         });

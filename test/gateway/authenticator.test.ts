@@ -247,7 +247,8 @@ describe('admission', () => {
         admitted: false,
         error: {
           kind: 'rateLimited',
-          message: 'too many reads calls: repeat in 7 s (SIGNMESH_RATE_LIMIT=off turns the limits of a sandbox off)',
+          message:
+            'too many calls of the class reads: repeat in 7 s (SIGNMESH_RATE_LIMIT=off turns the limits of a sandbox off)',
           retryAfterS: 7,
         },
       },
