@@ -11,6 +11,7 @@ import { DocumentedModules } from './documented-modules.ts';
 export interface BookedIntent extends IntentTold {
   readonly id: string;
   readonly provider_tx_id: string | null;
+  readonly sub_status?: string | null;
   /** Of a message, which has no transaction. */
   readonly message?: object | null;
   readonly metadata: { readonly key?: string };

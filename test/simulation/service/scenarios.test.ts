@@ -41,6 +41,17 @@ test.each(scenarios.map((one) => [one.scenario, one] as const))('%s passes', asy
   expect((await runInCustodyWorld(one, { crypto, record: false, checks })).verdict).toEqual({ kind: 'passed' });
 });
 
+test('the books wait for what is completed and not final', async () => {
+  const chain = "params: { network: 'eip155:11155111' }";
+  const verdict = await verdictOf([
+    ...wallets,
+    `{ step: deep, api: sandbox.setConfirmations, ${chain}, body: { confirmations: 2, finality: 64 } }`,
+    pay(', expect: { status: completed }'),
+    `{ step: undone, api: sandbox.reorganize, ${chain}, body: { depth: 2 } }`,
+  ]);
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
 test('the checks of a search hold where a webhook moves, and a rule of risk gets another condition', async () => {
   const rule = (step: string, when: string) =>
     `{ step: ${step}, api: risk.putRule, body: { name: large, when: '${when}', points: 80, mode: enforce } }`;
