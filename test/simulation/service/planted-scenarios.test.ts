@@ -62,6 +62,11 @@ const everyScenario: readonly PlantedScenario[] = [
     scenario: 'completed-transfer-undone',
   },
   {
+    flaw: 'a deposit that was undone is compared as if it stood',
+    edit: { file: 'wallets/companions/recon/own-side.js', from: "open?.standing === 'reverted'", to: 'false' },
+    scenario: 'reconciled-while-undone',
+  },
+  {
     flaw: 'a new account holds less than its rent exemption',
     edit: { file: 'wallets/providers/self-hosted/solana-line.js', from: 'there + units < rentExempt', to: 'false' },
     scenario: 'rent-of-a-new-account',
