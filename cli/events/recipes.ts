@@ -89,17 +89,32 @@ const intents: Readonly<Record<string, Recipe>> = {
   },
 };
 
+/** A sandbox takes no more blocks. */
+const finalityMax = 64;
+/** Longer than a gateway takes to see that a transfer is completed. */
+const notFinalMs = 5_000;
+const undoTries = 5;
+
 /** A transfer that completes before it is final; its block is undone then, unless it is to be final soon. */
 async function notFinal(api: RecipeApi, { isUndone }: { readonly isUndone: boolean }): Promise<void> {
   const { sandbox } = api.client;
-  const { confirmations, finality } = await sandbox.confirmations(evmNetwork);
+  const { confirmations, finality, block_ms } = await sandbox.confirmations(evmNetwork);
+  const soon = Math.min(finalityMax, Math.max(3, Math.ceil(notFinalMs / block_ms)));
   try {
-    const early = { confirmations: 1, finality: isUndone ? 64 : 3 };
+    const early = { confirmations: 1, finality: isUndone ? finalityMax : soon };
     const { block: last } = await sandbox.setConfirmations(evmNetwork, early);
-    await api.client.waitFor(await api.intent(plain, { provider: 'self_hosted' }));
-    if (!isUndone) return;
-    const { block } = await sandbox.confirmations(evmNetwork);
-    await sandbox.reorganize(evmNetwork, { depth: block - last });
+    // The next block may have transactions from before, which are final earlier.
+    const read = () => sandbox.confirmations(evmNetwork);
+    let { block: below } = await api.client.waitUntil(read, ({ block }) => block > last);
+    for (let tries = undoTries; tries > 0; tries -= 1) {
+      await api.client.waitFor(await api.intent(plain, { provider: 'self_hosted' }));
+      if (!isUndone) return;
+      const { block } = await read();
+      const depth = block - below;
+      if (depth < finalityMax) return void (await sandbox.reorganize(evmNetwork, { depth }));
+      // Its blocks came faster than its completion: it may be final.
+      below = block;
+    }
   } finally {
     await sandbox.setConfirmations(evmNetwork, { confirmations, finality });
   }

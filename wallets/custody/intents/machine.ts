@@ -178,7 +178,8 @@ export function advanceIntent(
       providerTxId: progress.providerTxId ?? record.providerTxId,
       providerStatus: progress.providerStatus,
       submission: progress.submission ?? (completed ? record.submission : null),
-      ...(completed ? { feePaid: feeText(progress.feePaid) } : {}),
+      // The ledger takes it when the intent completes, once.
+      ...(completed && record.status !== 'completed' && { feePaid: feeText(progress.feePaid) }),
     },
     nowMs,
   );
