@@ -91,7 +91,7 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
         to: 'if (action === null',
       },
     ],
-    invariants: ['answers-as-modelled'],
+    invariants: ['answers-as-modelled', 'decided-as-written'],
     profile: 'calm',
     seeds: 20,
   },
