@@ -1,5 +1,5 @@
 /**
- * Scenarios of the life of a transaction find what they are there for: each fails with its flaw planted, and passes without. Two of
+ * Scenarios of the life of a transaction find what they are there for: each fails with its flaw planted, and passes without. One of
  * them in `npm test`, all in a thorough run.
  */
 import { rmSync } from 'node:fs';
@@ -103,7 +103,7 @@ const everyScenario: readonly PlantedScenario[] = [
 
 const folder = copiesFolder('planted-scenarios');
 const runner = { file: 'simulation/service/scenario/run.js', name: 'runInCustodyWorld' };
-const tried = everyScenario.filter((_, index) => isThorough || index % 5 === 0);
+const tried = everyScenario.filter((_, index) => isThorough || index === 0);
 
 beforeAll(() =>
   buildProgram(
