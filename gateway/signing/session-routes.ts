@@ -1,4 +1,5 @@
 /** /v1/sessions: what a client may read of the sessions of its tenant, its own and those of the wallet control plane. */
+
 import Type, { type Static } from 'typebox';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { SessionView } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';
@@ -9,6 +10,7 @@ import {
   ReceiptStateSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionPlace } from '../../proto/session-list.ts';
+import { timestamp } from '../../proto/timestamps.ts';
 import { internalError } from '../api/errors/service-error.ts';
 import { readPage } from '../api/pages.ts';
 import { type RequestContext, type Route, route } from '../api/route.ts';
@@ -174,5 +176,5 @@ function hex(bytes: Uint8Array): string | null {
 }
 
 function time(epochMs: bigint): string {
-  return new Date(Number(epochMs)).toISOString();
+  return timestamp(Number(epochMs));
 }

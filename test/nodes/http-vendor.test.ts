@@ -248,6 +248,8 @@ test('a node’s port and a vendor stop beside connections whose requests do not
         const socket = connect(Number(port), '127.0.0.1', () => {
           socket.write(`POST ${pathname} HTTP/1.1\r\nhost: v\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n`);
         });
+        // Before the stops of the two, which would wait for it without end.
+        onTestFinished(() => void socket.destroy());
         socket.once('data', () => socket.write('{', () => resolve()));
         socket.once('error', reject);
       }),

@@ -160,7 +160,7 @@ const statusMeanings: Readonly<Record<IntentStatus, string>> = {
   signing: 'at the provider: from here on it can be neither cancelled nor expire',
   broadcasting: 'signed, being sent to the network',
   confirming: 'the network has it',
-  completed: 'final; the balances have moved',
+  completed: 'confirmed by the network; the balances have moved',
   denied: 'policy or compliance said no',
   rejected: 'an approver said no',
   expired: 'no decision or no signature came in time',

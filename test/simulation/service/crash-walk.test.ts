@@ -28,12 +28,6 @@ const stuck = [
 const ends = (step: string, status = 'completed') =>
   `{ step: end-of-${step}, api: intents.get, insist: true, params: { id: $treasury.id, txId: $${step}.id },
     until: { status: ${status} }, patience_ms: 600000 }`;
-const replaced = (kind: string) => [
-  ...stuck,
-  `{ step: second, api: intents.replace, insist: true, params: { id: $treasury.id, txId: $low.id }, body: { kind: ${kind} } }`,
-  ends('second'),
-  ends('low', 'failed'),
-];
 
 const lives: Readonly<Record<string, readonly string[]>> = {
   'a message': [
@@ -45,8 +39,12 @@ const lives: Readonly<Record<string, readonly string[]>> = {
       body: { contract: ${usdc}, data: ${paysAQuarter} } }`,
     ends('call'),
   ],
-  'a speed-up': replaced('speed_up'),
-  'a cancellation': replaced('cancel'),
+  'a speed-up': [
+    ...stuck,
+    '{ step: second, api: intents.replace, insist: true, params: { id: $treasury.id, txId: $low.id }, body: { kind: speed_up } }',
+    ends('second'),
+    ends('low', 'failed'),
+  ],
   'a completed transfer whose block is undone': [
     `{ step: later, api: sandbox.setConfirmations, insist: true, ${chain}, body: { confirmations: 2, finality: 6 } }`,
     `{ step: pay, api: intents.create, insist: true, params: { id: $treasury.id }, body: { asset: USDC, amount: "5",

@@ -1,5 +1,5 @@
 /** Access requests as the API shows them. */
-import { timestampOrNull } from '../../../proto/timestamps.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import type { AccessRequest } from './record.ts';
 
 export function accessRequestView(request: AccessRequest): object {
@@ -10,7 +10,7 @@ export function accessRequestView(request: AccessRequest): object {
     status,
     reason,
     note,
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
     decided_at: timestampOrNull(decidedAtMs),
   };
 }

@@ -11,7 +11,7 @@ import { exampleIds } from '../../../gateway/api/examples.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../../gateway/api/route.ts';
 import { Closed, Id, ListOf, Nullable, OneOf, PathId, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
-import { timestampOrNull } from '../../../proto/timestamps.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import { connectionType } from '../../custody/connections/public.ts';
 import { intentType } from '../../custody/intents/public.ts';
 import { readWallet, type WalletRecord } from '../../custody/wallets/public.ts';
@@ -219,6 +219,6 @@ function driftView({ id, kind, walletId, direction, key, asset, units, untilMs, 
     ...{ id, kind, wallet_id: walletId, direction, movement: key, asset },
     amount: hasAmount ? formatAmount(BigInt(units), assetOf(asset)!.decimals) : null,
     until: timestampOrNull(untilMs),
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
   };
 }

@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import { adapterOf, metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
@@ -146,7 +147,7 @@ function usableQuote(
 ): PriceQuote {
   if (quote === undefined) throw noPrice(asset, 'price_missing', `there is no price of ${asset}`);
   if (nowMs - quote.asOfMs <= constraints.priceAgeMaxS * 1_000) return quote;
-  const since = new Date(quote.asOfMs).toISOString();
+  const since = timestamp(quote.asOfMs);
   throw noPrice(asset, 'price_stale', `the price of ${asset} is of ${since}: older than ${constraints.priceAgeMaxS} s`);
 }
 

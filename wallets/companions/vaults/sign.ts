@@ -17,6 +17,7 @@ import { keepsChanging } from '../../../gateway/api/failures.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { readBase64 } from '../../../proto/base64.ts';
 import { schemeFacts } from '../../../proto/key-schemes.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
@@ -222,7 +223,7 @@ function summaryOf(
     policy_decision_id: decisionId,
     reason,
     reason_code: reasonCode,
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Intents as the API and its events show them: the fields of the contract first. */
 
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { partsOfCall } from '../../networks/token-calls.ts';
@@ -224,5 +225,5 @@ export function unitsText(symbol: string, units: bigint): string {
 }
 
 function timeText(ms: number): string {
-  return new Date(ms).toISOString();
+  return timestamp(ms);
 }

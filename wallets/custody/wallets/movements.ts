@@ -1,7 +1,9 @@
 /** The movements of a wallet, by their numbers: a page neither loses nor repeats any while the wallet gets more. */
+
 import type { Static } from 'typebox';
 import { readPage } from '../../../gateway/api/pages.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { type BookedMovement, shownRecord } from '../../store/contract.ts';
 import type { ShownAsset } from '../../store/shown-balances.ts';
@@ -49,6 +51,6 @@ function movementView(
     balance: formatAmount(balance, decimals),
     source_id: of,
     tx_id: txId,
-    created_at: new Date(atMs).toISOString(),
+    created_at: timestamp(atMs),
   };
 }

@@ -1,8 +1,10 @@
 /** An event as the API shows it and as webhooks carry it. */
+
 import Type from 'typebox';
 import { eventApiVersion } from '../../../gateway/api/event.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import type { StoredEvent } from '../../store/contract.ts';
 
 /**
@@ -43,7 +45,7 @@ export function eventView(event: StoredEvent, environment: ClusterEnvironment): 
   return {
     id,
     type,
-    timestamp: new Date(atMs).toISOString(),
+    timestamp: timestamp(atMs),
     api_version: eventApiVersion,
     environment,
     sequence,

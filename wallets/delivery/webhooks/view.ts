@@ -5,7 +5,7 @@
 
 import Type from 'typebox';
 import { Closed, Lines, Nullable, OneOf, secret, secretQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
-import { timestampOrNull } from '../../../proto/timestamps.ts';
+import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';
 import { shownRecord } from '../../store/contract.ts';
 import { type WebhookRecord, webhookStatuses } from './record.ts';
 
@@ -88,8 +88,8 @@ export function webhookView(record: WebhookRecord): WebhookView {
     status,
     suspended_at: status === 'suspended' ? timestampOrNull(suspendedAtMs) : null,
     version,
-    created_at: new Date(createdAtMs).toISOString(),
-    updated_at: new Date(updatedAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
+    updated_at: timestamp(updatedAtMs),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Screenings, reports and lists as the API shows them. */
+import { timestamp } from '../../../proto/timestamps.ts';
 import type { ScreeningMatch } from '../../custody/intents/public.ts';
 import type { DateOf, ListEntry } from '../rules/catalog.ts';
 import type { EvaluationRecord } from '../rules/evaluation-record.ts';
@@ -13,7 +14,7 @@ export function screeningView({ screening, createdAtMs }: EvaluationRecord): obj
     matches: screening.matches.map(matchView),
     report_id: screening.reportId,
     list_versions: screening.listVersions,
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
   };
 }
 
@@ -34,7 +35,7 @@ export function reportView(record: EvaluationRecord): object {
     wallet_id: transaction?.walletId ?? null,
     matches: screening.matches.map(matchView),
     list_versions: screening.listVersions,
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
   };
 }
 

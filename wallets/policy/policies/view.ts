@@ -1,4 +1,5 @@
 /** Policies and decisions as the API shows them. */
+import { timestamp } from '../../../proto/timestamps.ts';
 import type { PolicyDecision, PolicyTraceLine, RiskResult } from '../../custody/intents/public.ts';
 import type { DateOf, PolicyEntry } from '../rules/catalog.ts';
 import type { EvaluationRecord } from '../rules/evaluation-record.ts';
@@ -80,7 +81,7 @@ export function decisionView(record: DecidedRecord): object {
             network: transaction.network,
             to: transaction.to,
           },
-    created_at: new Date(record.createdAtMs).toISOString(),
+    created_at: timestamp(record.createdAtMs),
   };
 }
 

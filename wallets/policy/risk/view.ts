@@ -1,4 +1,5 @@
 /** Scores and risk rules as the API shows them. */
+import { timestamp } from '../../../proto/timestamps.ts';
 import type { RiskResult } from '../../custody/intents/public.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { RiskRuleRecord } from './rule-record.ts';
@@ -15,7 +16,7 @@ export function riskView(
     action,
     factors: factors.map(({ code, contribution, evidence }) => ({ code, contribution, evidence })),
     rules_version: rulesVersion,
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: timestamp(createdAtMs),
   };
 }
 
@@ -33,8 +34,8 @@ export function riskRuleView({ record, rule }: CompiledRiskRule): {
     mode: record.mode,
     version: record.ruleVersion,
     warnings: warningsOf(record, rule),
-    created_at: new Date(record.createdAtMs).toISOString(),
-    updated_at: new Date(record.updatedAtMs).toISOString(),
+    created_at: timestamp(record.createdAtMs),
+    updated_at: timestamp(record.updatedAtMs),
   };
 }
 

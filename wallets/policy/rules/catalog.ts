@@ -6,10 +6,12 @@
  * The initial entries of every tenant (the default policy, a sandbox's test lists) are not stored: the modules add them until
  * the tenant makes its own version.
  */
+
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import { type IdPrefix, newId } from '../../../proto/ids.ts';
+import { timestamp } from '../../../proto/timestamps.ts';
 import type { Guard, Put, RecordType, Versioned } from '../../store/contract.ts';
 
 /** `id` stays the same over all versions; `version` counts them from 1. */
@@ -90,7 +92,7 @@ export type DateOf = (ms: number) => string;
 /** Initial entries have the time 0: they date from when the tenant began. */
 export async function datesOf({ store, tenant, nowMs }: RequestContext): Promise<DateOf> {
   const beganAtMs = await store.beganAtMs(tenant, nowMs);
-  return (ms) => new Date(ms === 0 ? beganAtMs : ms).toISOString();
+  return (ms) => timestamp(ms === 0 ? beganAtMs : ms);
 }
 
 /** Newest first, as lists show them. */
