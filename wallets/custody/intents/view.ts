@@ -137,7 +137,7 @@ function intentViewOf(intent: IntentRecord): IntentView {
     decision_id: intent.decisionId,
     screening_id: intent.screeningId,
     initiator: intent.initiator,
-    approvals: intent.approvals.map(({ atMs, mac: _, ...vote }) => ({ ...vote, at: timeText(atMs) })),
+    approvals: intent.approvals.map(({ atMs, mac: _, ...vote }) => ({ ...vote, at: timestamp(atMs) })),
     approvals_required: intent.approvalsRequired,
     approvers: intent.approvers,
     provider_status: intent.providerStatus,
@@ -149,18 +149,18 @@ function intentViewOf(intent: IntentRecord): IntentView {
     cancellation:
       cancellation === undefined
         ? null
-        : { by: cancellation.by, reason: cancellation.reason, at: timeText(cancellation.atMs) },
+        : { by: cancellation.by, reason: cancellation.reason, at: timestamp(cancellation.atMs) },
     external_id: intent.externalId ?? null,
     metadata: intent.metadata,
     status_history: intent.statusHistory.map(({ status, subStatus, atMs }) => ({
       status,
       sub_status: subStatus,
-      at: timeText(atMs),
+      at: timestamp(atMs),
     })),
     version: intent.version,
-    created_at: timeText(intent.createdAtMs),
-    updated_at: timeText(intent.updatedAtMs),
-    expires_at: timeText(intent.expiresAtMs),
+    created_at: timestamp(intent.createdAtMs),
+    updated_at: timestamp(intent.updatedAtMs),
+    expires_at: timestamp(intent.expiresAtMs),
   };
 }
 
@@ -222,8 +222,4 @@ export function unitsText(symbol: string, units: bigint): string {
   const asset = assetOf(symbol);
   if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);
   return formatAmount(units, asset.decimals);
-}
-
-function timeText(ms: number): string {
-  return timestamp(ms);
 }
