@@ -303,7 +303,9 @@ async function aptInstall(program, packages, asRoot) {
     run('cp', '-p', ours, policy);
   }
   const environment = ['env', 'DEBIAN_FRONTEND=noninteractive'];
-  const words = [...environment, 'apt-get', 'install', '-y', '-q', '--no-install-recommends', ...packages];
+  // Another program may be installing: the machine's own updates, or a second start.
+  const patient = ['-o', 'DPkg::Lock::Timeout=120'];
+  const words = [...environment, 'apt-get', ...patient, 'install', '-y', '-q', '--no-install-recommends', ...packages];
   try {
     await step(program, 'installing with apt-get', asRoot, words).catch(async (error) => {
       if (!(error instanceof SetupFailure)) throw error;

@@ -1,5 +1,4 @@
 /** GET /v1/me: what the caller's own token is and may do. Never the secret. */
-
 import Type from 'typebox';
 import { timestampOrNull } from '../../proto/timestamps.ts';
 import { actorOf } from '../api/principal.ts';

@@ -1,5 +1,4 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
-
 import Type, { type TSchema } from 'typebox';
 import { timestamp, timestampOrNull } from '../../proto/timestamps.ts';
 import type { ArmedStatus } from '../../scenarios/faults/control.ts';

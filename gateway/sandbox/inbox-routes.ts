@@ -1,5 +1,4 @@
 /** /v1/sandbox/inboxes: a receiver of webhooks at this gateway, with its webhook, in one step. */
-
 import Type from 'typebox';
 import { timestamp } from '../../proto/timestamps.ts';
 import { EventList } from '../../wallets/delivery/webhooks/public.ts';

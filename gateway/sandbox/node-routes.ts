@@ -1,5 +1,4 @@
 /** /v1/sandbox/nodes: lists the processes of the cluster, and crashes, restarts, pauses and resumes one. */
-
 import Type from 'typebox';
 import type { Timers } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';

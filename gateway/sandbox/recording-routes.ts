@@ -1,5 +1,4 @@
 /** /v1/sandbox/recording: what the fault injector saw; and how a receiver of webhooks shall behave now. */
-
 import Type from 'typebox';
 import { timestamp } from '../../proto/timestamps.ts';
 import { runEventJson } from '../../scenarios/faults/recording-json.ts';

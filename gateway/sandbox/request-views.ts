@@ -1,5 +1,4 @@
 /** Requests as a page shows them: a line for all tenants' pages, and everything for its own tenant's. */
-
 import type { DescMessage } from '@bufbuild/protobuf';
 import Type, { type Static } from 'typebox';
 import { requestFieldsMax } from '../../proto/limits.ts';

@@ -3,7 +3,6 @@
  * new when its reader has taken the last message, and not before: a slow reader gets less, and costs no queue. When the supervisor is
  * away it says so, and begins again with a `hello` when it is back.
  */
-
 import type { Cancel, Timers } from '../../core/actors/contract.ts';
 import { pause } from '../../core/actors/waiting.ts';
 import { timestamp } from '../../proto/timestamps.ts';

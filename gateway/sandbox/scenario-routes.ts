@@ -1,5 +1,4 @@
 /** /v1/sandbox/scenarios: runs a scenario file on this sandbox, by the runner of `signmesh scenario run --live`. */
-
 import Type from 'typebox';
 import { timestamp, timestampOrNull } from '../../proto/timestamps.ts';
 import type { ScenarioStatus } from '../../scenarios/faults/control.ts';

@@ -1,5 +1,4 @@
 /** /v1/sandbox/sessions: what is known of a session of the caller's tenant, and what a node would submit to it. */
-
 import Type from 'typebox';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import { enumName, enumNames } from '../../proto/enum-names.ts';

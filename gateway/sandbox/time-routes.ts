@@ -1,5 +1,4 @@
 /** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: advances the clock, restores a snapshot, resets. */
-
 import Type from 'typebox';
 import { timestamp } from '../../proto/timestamps.ts';
 import type { ControlGives, SnapshotStatus } from '../../scenarios/faults/control.ts';

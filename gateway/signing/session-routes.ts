@@ -1,5 +1,4 @@
 /** /v1/sessions: what a client may read of the sessions of its tenant, its own and those of the wallet control plane. */
-
 import Type, { type Static } from 'typebox';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
 import type { SessionView } from '../../proto/gen/signmesh/wire/v1/sessions_pb.ts';

@@ -16,7 +16,8 @@ let running: Running;
 let target: ServiceTarget;
 let api: RestClient;
 beforeAll(async () => {
-  running = await startService();
+  // Slow enough to undo a block before it is final.
+  running = await startService({ chainBlockMs: 100 });
   const { token, approverToken, service } = running;
   target = { url: `http://${service.httpAddress}`, grpc: undefined, token, approverToken };
   api = new RestClient(target.url, target.token);

@@ -128,7 +128,7 @@ it('arms faults of one cluster, with full names in lists, events and refusals, u
   await must(204, 'DELETE', `${sandbox}/faults/${ofSecond.id}`);
   expect(await signed('k2', 'resumed-cluster')).toBe('SIGNATURE_COMPLETED');
 
-  await arm({ id: 'liar', fault: 'bad_partial', target: 'cluster/2/node/3', expires_in_s: 1 });
+  await arm({ id: 'liar', fault: 'bad_partial', target: 'cluster/2/node/3', expires_in_s: 5 });
   await arm({ id: 'far', fault: 'partition', target: 'cluster/2/gateway', for_ms: 60_000 });
   await arm({ id: 'near', ...pause, target: 'node/2' });
   expect(await armed()).toEqual(['near', 'liar', 'far']);

@@ -1,5 +1,4 @@
 /** Tokens and their orders as the API and its events show them. */
-
 import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import { timestamp } from '../../../proto/timestamps.ts';
 import { formatAmount } from '../../networks/amounts.ts';

@@ -1,5 +1,4 @@
 /** GET /v1/treasury/positions: the holdings of each strategy's wallets, and their distance from its targets. */
-
 import Type from 'typebox';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { listBody, readPage } from '../../../gateway/api/pages.ts';

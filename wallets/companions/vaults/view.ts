@@ -1,5 +1,4 @@
 /** Vaults, keys and signatures as the API and its events show them: public material only. */
-
 import { encodeXpub } from '../../../core/crypto/derivation.ts';
 import { uncompress } from '../../../core/crypto/group.ts';
 import { schemeFacts } from '../../../proto/key-schemes.ts';

@@ -1,5 +1,4 @@
 /** The movements of a wallet, by their numbers: a page neither loses nor repeats any while the wallet gets more. */
-
 import type { Static } from 'typebox';
 import { readPage } from '../../../gateway/api/pages.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';

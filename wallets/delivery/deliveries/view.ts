@@ -1,5 +1,4 @@
 /** A delivery as the API shows it, with its tries. */
-
 import Type from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';

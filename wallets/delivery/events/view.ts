@@ -1,5 +1,4 @@
 /** An event as the API shows it and as webhooks carry it. */
-
 import Type from 'typebox';
 import { eventApiVersion } from '../../../gateway/api/event.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../gateway/api/schema-kit.ts';

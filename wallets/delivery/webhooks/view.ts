@@ -2,7 +2,6 @@
  * A webhook as the API shows it, and what may be said of one in a request. Its events show the webhook alone; answers
  * also show how its deliveries are, which changes by itself.
  */
-
 import Type from 'typebox';
 import { Closed, Lines, Nullable, OneOf, secret, secretQuery, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { timestamp, timestampOrNull } from '../../../proto/timestamps.ts';

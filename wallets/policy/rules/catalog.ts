@@ -6,7 +6,6 @@
  * The initial entries of every tenant (the default policy, a sandbox's test lists) are not stored: the modules add them until
  * the tenant makes its own version.
  */
-
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
