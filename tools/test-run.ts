@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, slowness } from './check/cpu.ts';
+import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, SlownessMeter } from './check/cpu.ts';
 import { runTool } from './check/tool.ts';
 import { withoutRedis, withRedis } from './tiers.ts';
 
@@ -116,7 +116,9 @@ async function testsRun(
   const workers = tier === 'fast' || tier === 'worlds' ? [`--maxWorkers=${availableParallelism() + 1}`] : [];
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   const args = ['run', '--passWithNoTests', ...reporters, ...workers, ...words];
+  const meter = isLimited && words.length === 0 ? new SlownessMeter() : undefined;
   const { exitCode } = await tool(root, 'vitest', args, { show: true, env: ofTiers(tiers) });
+  const inTime = meter === undefined || keepsToCpuTime(tier, meter.end(), print);
   if (!existsSync(file)) {
     print('vitest left no report');
     return { passed: 0, failed: 1, skipped: 0, browserSkipped: 0, inTime: true };
@@ -136,15 +138,15 @@ async function testsRun(
       .filter(({ name }) => name !== undefined && existsSync(name) && needsBrowser.test(readFileSync(name, 'utf8')))
       .flatMap(({ assertionResults }) => assertionResults)
       .filter(({ status }) => status === 'pending' || status === 'skipped').length,
-    inTime: !isLimited || words.length > 0 || keepsToCpuTime(tier, print),
+    inTime,
   };
 }
 
-function keepsToCpuTime(tier: CpuLimited, print: (line: string) => void): boolean {
+function keepsToCpuTime(tier: CpuLimited, slowness: number, print: (line: string) => void): boolean {
   const tookS = cpuOfChildrenS();
   if (tookS === undefined) return true;
-  // A slower machine takes more CPU time for the same work.
-  const limitS = Math.round(cpuLimitsS[tier] * slowness());
+  // On a slower machine the same work takes more CPU time.
+  const limitS = Math.round(cpuLimitsS[tier] * slowness);
   const passed = tookS <= limitS;
   print(`${passed ? '✓' : '✗'} ${'CPU time'.padEnd(20)} ${Math.round(tookS)} s of at most ${limitS} s`);
   return passed;

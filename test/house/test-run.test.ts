@@ -1,7 +1,8 @@
 /** Where there is no redis-server, the tests that need none run, the others are counted, and a strict run fails. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { SlownessMeter } from '../../tools/check/cpu.ts';
 import { repositoryRoot } from '../../tools/check/repository.ts';
 import { runTool } from '../../tools/check/tool.ts';
 import { allTestsPass, isStrict } from '../../tools/test-run.ts';
@@ -97,4 +98,20 @@ test('--strict and CI make a run strict, as continuous integration is', () => {
   expect(strict).toEqual([true, true, true]);
   expect([undefined, '', '0', 'false'].map((ci) => isStrict(['some'], ci))).toEqual([false, false, false, false]);
   expect(readFileSync(join(repositoryRoot(), '.ci/run'), 'utf8')).toMatch(/^export CI=true\nexec npm test$/m);
+});
+
+test('the slowness of a run is that of its whole time, and at least 1', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const workMs = [110, 660, 880, 110];
+  vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({
+    user: before ? workMs.shift()! * 1_000 : 0,
+    system: 0,
+  }));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const meter = new SlownessMeter();
+  vi.advanceTimersByTime(60_000);
+  expect(meter.end()).toBeCloseTo(2.5);
+  vi.advanceTimersByTime(60_000);
+  expect(new SlownessMeter().end()).toBe(1);
 });

@@ -29,13 +29,33 @@ export function cpuOfChildrenS(): number | undefined {
 
 /** At least 1: so many times slower is this machine now than the one where the limits were set. */
 export function slowness(): number {
-  const tookMs = Array.from({ length: 5 }, () => {
-    const began = process.cpuUsage();
-    fixedWork();
-    const { user, system } = process.cpuUsage(began);
-    return (user + system) / 1000;
-  });
-  return Math.max(1, Math.min(...tookMs) / fixedWorkMs);
+  return slownessOf(Math.min(...Array.from({ length: 5 }, sampleMs)));
+}
+
+const sampleEveryMs = 30_000;
+
+/** The slowness of the machine over a whole run: some machines change their speed within minutes, by several times. */
+export class SlownessMeter {
+  readonly #samplesMs = [sampleMs()];
+  readonly #timer = setInterval(() => this.#samplesMs.push(sampleMs()), sampleEveryMs);
+
+  /** The mean, since a run takes the more of a slow time; nothing is sampled after it. */
+  end(): number {
+    clearInterval(this.#timer);
+    return slownessOf(this.#samplesMs.reduce((sum, ms) => sum + ms, 0) / this.#samplesMs.length);
+  }
+}
+
+function slownessOf(tookMs: number): number {
+  return Math.max(1, tookMs / fixedWorkMs);
+}
+
+/** CPU milliseconds of `fixedWork` now. */
+function sampleMs(): number {
+  const began = process.cpuUsage();
+  fixedWork();
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
 }
 
 /** Arithmetic, objects, strings and a map. */
