@@ -247,6 +247,7 @@ function view(record: TokenRecord) {
   return {
     id,
     actor_id: actorId,
+    issuers: record.issuers,
     tenant,
     environment,
     name,

@@ -139,6 +139,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const wallets = composeWalletApi(walletPorts, {
     config,
     admission,
+    tokens: store,
     rateLimits: config.rateLimit === false ? undefined : config.rateLimit,
     load,
     ...(environment === 'sandbox' && { sandbox }),

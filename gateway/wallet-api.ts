@@ -61,6 +61,7 @@ import type { AddressBook, TenantStore } from '../wallets/store/contract.ts';
 import { answerSeal } from '../wallets/store/secrets/answer-seal.ts';
 import type { KeyRing } from '../wallets/store/secrets/key-ring.ts';
 import type { RequestContext, Route } from './api/route.ts';
+import { accessTokenRoutes, type IssuingStore } from './auth/access-token-routes.ts';
 import type { Admission } from './auth/admission.ts';
 import { meRoutes } from './auth/me-route.ts';
 import type { GatewayConfig } from './config.ts';
@@ -119,6 +120,8 @@ export interface WalletPorts extends Ports {
 export interface WalletApiOptions {
   readonly config: WalletApiConfig;
   readonly admission: Admission;
+  /** Of the tokens that it admits. */
+  readonly tokens: IssuingStore;
   /** Of `admission`; undefined: it counts no calls. */
   readonly rateLimits?: RateLimitConfig | undefined;
   /** Gets notified when the driver has more transfers than it can handle in time. */
@@ -244,6 +247,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
+    ...accessTokenRoutes(options.tokens),
     ...meRoutes(options.rateLimits),
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),
     ...(options.sandbox === undefined

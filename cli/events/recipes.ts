@@ -268,6 +268,14 @@ const orders: Readonly<Record<string, Recipe>> = {
   failed: (api) => mint(api, { amount: amountFor('fails_on_chain') }),
 };
 
+const accessTokens: Readonly<Record<string, Recipe>> = {
+  issued: ({ client }) => client.accessTokens.create({ scopes: ['wallets:read'] }),
+  revoked: async ({ client }) => {
+    const { id } = await client.accessTokens.create({ scopes: ['wallets:read'] });
+    await client.accessTokens.revoke(id);
+  },
+};
+
 /** A webhook that gets only a ping, while `use` runs. */
 async function withWebhook({ client }: RecipeApi, use: (id: string) => Promise<unknown>): Promise<void> {
   const { id } = await client.webhooks.create({ url: nowhere, events: ['webhook.ping'], description: 'trigger' });
@@ -394,6 +402,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('treasury.plan', plans),
   ...under('token', tokens),
   ...under('token.order', orders),
+  ...under('access_token', accessTokens),
   ...under('webhook', webhooks),
   ...under('recon', recon),
 ]);

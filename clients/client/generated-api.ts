@@ -24,6 +24,40 @@ export interface EveryFault {
   readonly count?: number;
 }
 
+export interface AccessToken {
+  readonly id: string;
+  readonly name: string | null;
+  /** what `initiator`, votes and `approvers` name: one person for all tokens of a line */
+  readonly actor: string;
+  /** the line of tokens that issued it, the first one first; empty: the operator did */
+  readonly issuers: readonly string[];
+  readonly status: 'active' | 'expired' | 'revoked';
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly provider_connection_ids: readonly string[] | null;
+  /** RFC 3339, UTC */
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+}
+
+export interface AccessTokenEvent extends EveryEvent {
+  readonly type: 'access_token.issued' | 'access_token.revoked';
+  readonly resource: {
+    readonly type: 'access_token';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: AccessToken;
+  };
+}
+
+export interface AccessTokenPage {
+  readonly access_tokens: readonly AccessToken[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface AddReconDrift {
   /** `missing`: a movement is omitted; `late`: omitted for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` without a transfer; `silent`: the provider gives no statement of the wallet */
   readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late' | 'silent';
@@ -426,6 +460,17 @@ export interface CrashSandboxNode {
   /** its store is lost too; false by default */
   readonly lose_state?: boolean;
   readonly restart_after_ms?: number | null;
+}
+
+export interface CreateAccessToken {
+  /** 1 to 100 characters, not blank, without control and direction characters */
+  readonly name?: string;
+  /** some of the caller’s */
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  /** the only connections that it sees; as the caller by default */
+  readonly provider_connection_ids?: readonly string[];
+  /** by default, and at the latest, when the caller’s token ends */
+  readonly expires_at?: string;
 }
 
 export interface CreateContractCallIntent {
@@ -834,7 +879,7 @@ export interface EvaluateRisk {
   };
 }
 
-export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | WebhookEvent;
+export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | AccessTokenEvent | WebhookEvent;
 
 export interface EventPage {
   readonly events: readonly Event[];
@@ -1243,7 +1288,12 @@ export interface IssueSandboxToken {
   /** the caller’s name for another tenant: the same name is the same tenant; the caller’s own by default */
   readonly tenant?: string;
   /** every scope but `sandbox:admin` by default */
-  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+}
+
+export interface IssuedAccessToken extends AccessToken {
+  /** shown once */
+  readonly token: string;
 }
 
 export interface KeySet {
@@ -1291,7 +1341,7 @@ export interface Me {
     readonly created_at: string;
     readonly expires_at: string | null;
   } | null;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
   readonly provider_connection_ids: readonly string[] | null;
   /** of the tenant, over all its tokens; empty: calls are not counted */
   readonly rate_limits: readonly ({
@@ -1315,7 +1365,7 @@ export interface MintToken {
 }
 
 export interface Module {
-  readonly module: 'providers' | 'wallets' | 'intents' | 'events' | 'webhooks' | 'signing' | 'modules' | 'service' | 'sandbox' | 'compliance' | 'risk' | 'policies' | 'recon' | 'vaults' | 'treasury' | 'tokens';
+  readonly module: 'providers' | 'wallets' | 'intents' | 'events' | 'webhooks' | 'signing' | 'modules' | 'access_tokens' | 'service' | 'sandbox' | 'compliance' | 'risk' | 'policies' | 'recon' | 'vaults' | 'treasury' | 'tokens';
   /** the tag of its operations */
   readonly name: string;
   readonly description: string;
@@ -2657,13 +2707,13 @@ export interface SandboxToken {
   readonly id: string;
   readonly token: string;
   readonly tenant: string;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
 }
 
 export interface SandboxTokenOwner {
   readonly tenant: string;
   readonly actor: string;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
 }
 
 export interface SandboxViolationEvent {
@@ -4173,6 +4223,19 @@ export interface ModulesApi {
   requestAccess(module: string, body?: RequestModuleAccess, options?: CallOptions): Promise<ModuleAccessRequest>;
 }
 
+export interface AccessTokensApi {
+  /** Issue a token with some of the caller’s rights: `POST /v1/access-tokens`, scope `access_tokens:write`. */
+  create(body: CreateAccessToken, options?: CallOptions): Promise<IssuedAccessToken>;
+  /** List the tenant’s tokens, newest first: `GET /v1/access-tokens`, scope `access_tokens:read`. */
+  list(query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<AccessToken, AccessTokenPage>;
+  /** Read a token, without its secret: `GET /v1/access-tokens/:id`, scope `access_tokens:read`. */
+  get(id: string, options?: CallOptions): Promise<AccessToken>;
+  /** Replace a token by a new one with the same rights and the same end: `POST /v1/access-tokens/:id/rotate`, scope `access_tokens:write`. */
+  rotate(id: string, options?: CallOptions): Promise<IssuedAccessToken>;
+  /** Revoke a token, and all that it issued: `POST /v1/access-tokens/:id/revoke`, scope `access_tokens:write`. */
+  revoke(id: string, options?: CallOptions): Promise<AccessToken>;
+}
+
 export interface ServiceApi {
   /** Show what the caller’s token is and may do: `GET /v1/me`, any token. */
   me(options?: CallOptions): Promise<Me>;
@@ -4210,6 +4273,7 @@ export interface Api {
   readonly recon: ReconApi;
   readonly tokens: TokensApi;
   readonly modules: ModulesApi;
+  readonly accessTokens: AccessTokensApi;
   readonly service: ServiceApi;
   readonly signing: SigningApi;
 }
@@ -4392,6 +4456,13 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
   modules: {
     list: { id: 'listModules', method: 'GET', path: '/v1/modules', repeat: 'always' },
     requestAccess: { id: 'requestModuleAccess', method: 'POST', path: '/v1/modules/:module/access-requests', repeat: 'keyed', input: 'body' },
+  },
+  accessTokens: {
+    create: { id: 'createAccessToken', method: 'POST', path: '/v1/access-tokens', repeat: 'keyed', input: 'body' },
+    list: { id: 'listAccessTokens', method: 'GET', path: '/v1/access-tokens', repeat: 'always', input: 'query', list: 'access_tokens' },
+    get: { id: 'getAccessToken', method: 'GET', path: '/v1/access-tokens/:id', repeat: 'always' },
+    rotate: { id: 'rotateAccessToken', method: 'POST', path: '/v1/access-tokens/:id/rotate', repeat: 'keyed' },
+    revoke: { id: 'revokeAccessToken', method: 'POST', path: '/v1/access-tokens/:id/revoke', repeat: 'keyed' },
   },
   service: {
     me: { id: 'getMe', method: 'GET', path: '/v1/me', repeat: 'always' },

@@ -61,8 +61,15 @@ export interface RequestHashes {
 
 export interface HashedRequest {
   readonly tenant: string;
-  /** Compared like the body. The actor survives rotations of its token; `connectionIds` limit the data that its token sees. */
-  readonly caller: { readonly actor: string; readonly connectionIds: readonly string[] | undefined };
+  /**
+   * Compared like the body. The actor survives rotations of its token; `connectionIds` limit the data that its token sees, and
+   * `scopes` what it may do: they are those of a token that another one issued, since no other differs in them from its actor.
+   */
+  readonly caller: {
+    readonly actor: string;
+    readonly connectionIds: readonly string[] | undefined;
+    readonly scopes?: readonly string[];
+  };
   readonly method: string;
   /** The route's path and its parameters: one resource, however its path was escaped. */
   readonly path: string;
@@ -76,13 +83,16 @@ export interface HashedRequest {
 
 /** Who may get a stored answer again: another caller may not be allowed to see it. */
 export function callerOf(principal: Principal): HashedRequest['caller'] {
-  return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
+  const { providerConnectionIds: connectionIds, token, scopes } = principal;
+  const isIssuedByToken = token !== undefined && token.issuers.length > 0;
+  return { actor: actorOf(principal), connectionIds, ...(isIssuedByToken && { scopes: [...scopes] }) };
 }
 
 /** @param hashKey secret: bodies may hold credentials, which must not be guessable from the stored hash. */
 export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
   const { tenant, caller, method, path, params, key, query, keyField } = request;
-  const who = [caller.actor, caller.connectionIds === undefined ? null : [...caller.connectionIds].sort()];
+  const who: unknown[] = [caller.actor, caller.connectionIds === undefined ? null : [...caller.connectionIds].sort()];
+  if (caller.scopes !== undefined) who.push([...caller.scopes].sort());
   const { [keyField ?? '']: _key, ...body } = (request.body ?? {}) as Record<string, unknown>;
   return {
     keyHash: keyedHash(hashKey, canonicalJson([tenant, method, path, params, key])),

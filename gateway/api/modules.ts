@@ -62,6 +62,13 @@ const registry = [
     hasScopes: true,
   },
   {
+    name: 'access_tokens',
+    tag: 'Access tokens',
+    maturity: 'LIVE',
+    description: 'Tokens that a token issues, with at most its own rights.',
+    hasScopes: true,
+  },
+  {
     name: 'service',
     tag: 'Service',
     maturity: 'LIVE',

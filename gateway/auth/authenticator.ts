@@ -232,14 +232,14 @@ function firstSight(hash: string): Principal {
 }
 
 function principalOf(record: TokenRecord): Principal {
-  const { providerConnectionIds } = record;
+  const { providerConnectionIds, name, createdAtMs, expiresAtMs, issuers } = record;
   return {
     tenant: record.tenant,
     environment: record.environment,
     scopes: new Set(providerConnectionIds ? withinProviders(record.scopes) : record.scopes),
     tokenId: record.id,
     actorId: record.actorId,
-    token: { name: record.name, createdAtMs: record.createdAtMs, expiresAtMs: record.expiresAtMs },
+    token: { name, createdAtMs, expiresAtMs, issuers },
     providerConnectionIds,
   };
 }

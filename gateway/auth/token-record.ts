@@ -10,8 +10,13 @@ import { allScopes, isScope, type Scope } from '../api/scopes.ts';
 export interface TokenRecord {
   /** `tok_` and a UUIDv7: names the token in listings and revocations. No secret. */
   readonly id: string;
-  /** The actor: the id of the token before any rotation, which every rotation preserves. */
+  /** The actor: the id of the first token of its line before any rotation, which every rotation preserves. */
   readonly actorId: string;
+  /**
+   * The line of tokens that issued it, the first one first: ids, or the actor of a test token that was never issued. Empty: the
+   * operator issued it. All tokens of a line are one actor, and revoking one ends all that follow it.
+   */
+  readonly issuers: readonly string[];
   readonly tenant: string;
   readonly environment: ClusterEnvironment;
   readonly scopes: readonly Scope[];
@@ -37,6 +42,7 @@ export function recordToFields(record: TokenRecord): Record<string, string> {
     revoked_at: record.revokedAtMs?.toString() ?? '',
     provider_connection_ids: record.providerConnectionIds?.join(',') ?? '',
     created_at: record.createdAtMs.toString(),
+    ...(record.issuers.length > 0 && { issuers: record.issuers.join(',') }),
   };
 }
 
@@ -50,6 +56,7 @@ export function recordFromFields(fields: Readonly<Record<string, string>>): Toke
     id,
     // Records older than actors have none.
     actorId: fields.actor_id || id,
+    issuers: fields.issuers ? fields.issuers.split(',') : [],
     tenant,
     environment,
     scopes: allScopes.filter((scope) => listed.has(scope)),

@@ -16,6 +16,7 @@ import { WebhookSettings } from '../../wallets/delivery/webhooks/public.ts';
 import { ComplianceList, Screening } from '../../wallets/policy/compliance/public.ts';
 import { Policy } from '../../wallets/policy/policies/public.ts';
 import { RiskRule } from '../../wallets/policy/risk/public.ts';
+import { AccessToken } from '../api/access-token.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../api/schema-kit.ts';
 
 /** The coordinator's object of a session (coordinator/session/events.ts); later versions may add fields. */
@@ -159,6 +160,7 @@ const families: readonly Family[] = [
   { title: 'TokenOrderEvent', resource: 'token_order', has: under('token.order.'), object: TokenOrder },
   { title: 'TokenEvent', resource: 'token', has: under('token.'), object: TokenFacts },
   { title: 'TamperedRecordEvent', resource: 'record', has: under('record.'), object: TamperedRecord },
+  { title: 'AccessTokenEvent', resource: 'access_token', has: under('access_token.'), object: AccessToken },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 

@@ -259,6 +259,7 @@ const commands: Readonly<Record<string, Command>> = {
   HGETALL: (space, [key]) => [...(space.find(key!, 'hash')?.fields ?? [])].flat(),
   HKEYS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.keys() ?? [])],
   HVALS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.values() ?? [])],
+  HLEN: (space, [key]) => space.find(key!, 'hash')?.fields.size ?? 0,
   HEXISTS: (space, [key, field]) => (space.find(key!, 'hash')?.fields.has(field!) ? 1 : 0),
   HSTRLEN: (space, [key, field]) => space.find(key!, 'hash')?.fields.get(field!)?.length ?? 0,
   HDEL: (space, [key, ...names]) => {

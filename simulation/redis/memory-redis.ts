@@ -168,7 +168,7 @@ class MemoryClient extends EventEmitter {
 const plainCommands = [
   ...['get', 'set', 'setnx', 'mget', 'mset', 'incr', 'del', 'unlink', 'exists', 'pexpire', 'pttl', 'ping', 'publish'],
   ...['keys', 'scan', 'type', 'dbsize', 'flushdb', 'time', 'hkeys', 'hexists', 'xadd'],
-  ...['hget', 'hmget', 'hset', 'hsetnx', 'hdel', 'hvals', 'hincrby', 'sadd', 'srem', 'smembers'],
+  ...['hget', 'hmget', 'hset', 'hsetnx', 'hdel', 'hvals', 'hlen', 'hincrby', 'sadd', 'srem', 'smembers'],
   ...['zadd', 'zrem', 'zcard', 'zscore', 'zrange', 'zrangebyscore', 'zcount', 'xrange'],
 ];
 

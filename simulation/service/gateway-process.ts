@@ -157,6 +157,7 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     {
       config: readyMade === undefined ? config : { ...config, bannerToken: { tenant: readyMade.tenant } },
       admission,
+      tokens,
       rateLimits,
       load,
       checkResponses,

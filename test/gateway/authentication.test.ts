@@ -99,6 +99,7 @@ describe('a token record', () => {
     const record = {
       id: 'tok_2',
       actorId: 'tok_1',
+      issuers: [],
       tenant: 't',
       environment: 'production' as const,
       scopes: allScopes,

@@ -16,7 +16,15 @@ const sandboxToken = 'svc_sk_test_unit00000000';
 const liveToken = newToken('production', (length) => new Uint8Array(length).fill(9));
 
 const record: TokenRecord = {
-  ...{ id: 'tok_2', actorId: 'tok_1', tenant: 'acme', environment: 'sandbox', scopes: allScopes, name: 'n' },
+  ...{
+    id: 'tok_2',
+    actorId: 'tok_1',
+    issuers: [],
+    tenant: 'acme',
+    environment: 'sandbox',
+    scopes: allScopes,
+    name: 'n',
+  },
   ...{ expiresAtMs: undefined, revokedAtMs: undefined, providerConnectionIds: undefined, createdAtMs: 0 },
 };
 
@@ -67,7 +75,7 @@ describe('a token', () => {
     expect(await who(sandboxToken)).toEqual({
       ...{ tenant: 'acme', environment: 'sandbox', tokenId: 'tok_2', actorId: 'tok_1' },
       ...{ scopes: new Set(['wallets:read']), providerConnectionIds: undefined },
-      token: { name: 'n', createdAtMs: 0, expiresAtMs: undefined },
+      token: { name: 'n', createdAtMs: 0, expiresAtMs: undefined, issuers: [] },
     });
   });
 

@@ -15,6 +15,7 @@ import { plannedModules } from '../../gateway/api/modules.ts';
 import type { Route } from '../../gateway/api/route.ts';
 import { isStreaming } from '../../gateway/api/route-table.ts';
 import { signingMethods } from '../../gateway/api/signing-methods.ts';
+import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openapiPath } from '../../gateway/openapi/document.ts';
 import { Inboxes } from '../../gateway/sandbox/inboxes.ts';
@@ -92,6 +93,7 @@ async function openWorld(): Promise<World> {
         {
           config: { environment: 'sandbox', tokenKey, receiptSeed: new Uint8Array(32).fill(9), chainBlockMs: 1_000 },
           admission,
+          tokens: new TokenStore(redis, tokenKey, { clock, random }),
           sandbox: {
             ...{ version: '0.0.0-test', control: new FakeControl(), sessions: new FakeSessions(), inboxes },
             requests: new RequestLog(timers),

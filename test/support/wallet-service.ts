@@ -11,6 +11,8 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
+import { systemClock, systemRandom } from '../../core/actors/live/ports.ts';
+import { TokenStore } from '../../gateway/auth/token-store.ts';
 import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { SessionReads } from '../../gateway/signing/session-reads.ts';
@@ -276,6 +278,11 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     modulesByOperator: options.modulesByOperator ?? false,
     ...(options.providerTimeoutMs !== undefined && { providerTimeoutMs: options.providerTimeoutMs }),
   };
+  const issuing = new TokenStore(redis, tokenKey, {
+    clock: { nowMs: () => systemClock.nowMs() + clock.offsetMs },
+    random: systemRandom,
+  });
+  tokens.others = issuing;
   const sandbox = { version: '0.0.0-test', control: control === false ? undefined : control, sessions, tokens };
   let built: WalletApi | undefined;
   const gateway = await openGateway({
@@ -299,6 +306,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
         {
           config,
           admission,
+          tokens: issuing,
           checkResponses: true,
           ...(environment === 'sandbox' && { sandbox: { ...sandbox, requests: seen, inboxes } }),
         },

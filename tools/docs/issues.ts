@@ -51,6 +51,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   initiator_may_not_approve: 'The initiator of an intent has no vote on it.',
   not_an_approver: 'The policy names other approvers.',
   insufficient_funds: 'The wallet holds too little for the amount and the fee.',
+  beyond_issuer: 'More than the caller’s own token has, or a token that it did not issue; `message` has what.',
   insufficient_scope: 'The token lacks a permission.',
   vault_archived: 'The vault is archived: its keys no longer sign.',
   unsupported_keystore: 'This keystore type does not support this curve.',

@@ -3,6 +3,7 @@
  * them is an error.
  */
 import type { Route } from '../../gateway/api/route.ts';
+import { accessTokenRoutes } from '../../gateway/auth/access-token-routes.ts';
 import { meRoutes } from '../../gateway/auth/me-route.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { sessionReadRoutes } from '../../gateway/signing/session-routes.ts';
@@ -51,6 +52,7 @@ export function restRoutes(): readonly Route[] {
     ...driftRoutes({ drifts: absent(), statements: absent(), timers: absent(), isSandbox: true }),
     ...tokenRoutes({ intents: absent(), driver: absent() }),
     ...accessRoutes(absent()),
+    ...accessTokenRoutes(absent()),
     ...meRoutes(undefined),
   ];
 }

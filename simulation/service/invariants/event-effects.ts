@@ -51,6 +51,7 @@ const touches: Readonly<Record<string, readonly string[]>> = {
   'compliance.list.updated': ['entry_count'],
   'risk.rule.updated': ['when', 'points', 'action', 'priority', 'mode', 'warnings'],
   'risk.rule.deleted': [],
+  'access_token.revoked': ['status', 'revoked_at'],
   'webhook.updated': ['url', 'events', 'description', 'status', 'suspended_at'],
   'webhook.deleted': [],
   'vault.archived': ['status', 'archived_at', 'archive_reason', 'key_count'],

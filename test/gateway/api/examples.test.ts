@@ -302,6 +302,7 @@ const resources: readonly (readonly [path: string, make: () => Promise<Real>])[]
   ['/v1/provider-connections/', () => inPath(connection())],
   ['/v1/wallets/', () => inPath(wallet())],
   ['/v1/vaults/', () => inPath(vault().then(({ id }) => String(id)))],
+  ['/v1/access-tokens/', () => idOf('/v1/access-tokens', bodyExamples.createAccessToken!)],
   ['/v1/webhooks/', webhook],
   ['/v1/policies/', evaluated],
   ['/v1/treasury/strategies/', strategy],

@@ -24,6 +24,7 @@ const sessions = new FakeSessions();
 let document: Document;
 /** Ids of the first tenant, by what they name. */
 const ids = {
+  accessToken: '',
   connection: '',
   wallet: '',
   archived: '',
@@ -95,6 +96,7 @@ beforeAll(async () => {
   ids.intent = (await made(`/v1/wallets/${ids.wallet}/transaction-intents`, intent)).id!;
   const happened = await service.http.inject({ url: `/v1/events?resource_id=${ids.intent}`, headers: owner });
   ids.event = (happened.json() as { events: { id: string }[] }).events[0]!.id;
+  ids.accessToken = (await made('/v1/access-tokens', { scopes: ['wallets:read'] })).id!;
   ids.webhook = (await made('/v1/webhooks', { url: 'https://example.com', events: ['*'] })).id!;
   ids.inbox = (await made('/v1/sandbox/inboxes', {})).id!;
   ids.request = await lastRequest();
@@ -173,6 +175,7 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
   const kinds: [string, string][] = [
     ['/v1/provider-connections/', ids.connection],
     ['/v1/events/', ids.event],
+    ['/v1/access-tokens/', ids.accessToken],
     ['/v1/webhooks/', ids.webhook],
     ['/v1/vaults/', ids.vault],
     ['/v1/policies/', ids.policy],

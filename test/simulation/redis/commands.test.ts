@@ -80,6 +80,7 @@ const commands = fc.oneof(
   command('HGETALL', hash!),
   command('HVALS', hash!),
   command('HKEYS', hash!),
+  command('HLEN', hash!),
   command('HEXISTS', hash!, word),
   command('HSTRLEN', hash!, word),
   command('HDEL', hash!, several(word)),

@@ -100,6 +100,8 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'token.order.completed': 'The transaction of an order is final, and the supply has changed.',
   'token.order.rejected': 'Policy, an approver, the caller, the cap or the reserve rejected an order.',
   'token.order.failed': 'The transaction of an order failed or was cancelled.',
+  'access_token.issued': 'A token issued another one, or was rotated.',
+  'access_token.revoked': 'A token was revoked over REST, and with it all that it issued.',
   'webhook.created': 'A webhook was registered.',
   'webhook.updated': 'Address, events, status or secret of a webhook changed.',
   'webhook.deleted': 'A webhook was removed.',

@@ -221,8 +221,8 @@ export const auditedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'gateway/auth/token-store.js',
-        from: 'this.#issue({ ...fresh, actorId: old.actorId })',
-        to: 'this.#issue(fresh)',
+        from: 'actorId: old.actorId, ',
+        to: '',
       },
     ],
     invariants: ['votes-as-required', 'one-answer-a-key', 'answers-as-modelled'],

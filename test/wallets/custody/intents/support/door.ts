@@ -1,8 +1,11 @@
 /** The intent routes behind a real HTTP door, with tokens of one tenant and of another. */
 import type { FastifyInstance } from 'fastify';
+import { systemClock, systemRandom } from '../../../../../core/actors/live/ports.ts';
+import { accessTokenRoutes } from '../../../../../gateway/auth/access-token-routes.ts';
+import { TokenStore } from '../../../../../gateway/auth/token-store.ts';
 import type { IntentQueue } from '../../../../../wallets/custody/intents/dependencies.ts';
 import { intentRoutes } from '../../../../../wallets/custody/intents/routes.ts';
-import { callJson, type JsonAnswer } from '../../../../support/gateway.ts';
+import { callJson, type JsonAnswer, tokenKey } from '../../../../support/gateway.ts';
 import type { LogLine } from '../../../../support/log.ts';
 import { restApp } from '../../../../support/rest-app.ts';
 import { judgeRoutes } from '../../../policy/policies/support/door.ts';
@@ -31,6 +34,10 @@ export interface Door {
   /** For tokens of a test's own. */
   putToken(token: string, id: string, connectionIds: readonly string[]): void;
   getAs(token: string, path: string): Promise<JsonAnswer>;
+  /** By a whole path. */
+  postAs(token: string, url: string, body?: object): Promise<JsonAnswer>;
+  /** For tokens with records in the world's Redis. */
+  readonly issuing: TokenStore;
   /** A POST to a route of the judges, by its whole path. */
   evaluateTransfer(url: string, body: object): Promise<JsonAnswer>;
 }
@@ -46,14 +53,16 @@ export async function openDoor(world: World, driver?: IntentQueue): Promise<Door
       driver?.enqueue(tenantId, intent, wallet);
     },
   };
+  const issuing = new TokenStore(world.redis.redis, tokenKey, { clock: systemClock, random: systemRandom });
   const {
     app,
     tokens: known,
     lines,
   } = await restApp({
-    routes: [...intentRoutes(world.dependencies(), noted), ...judgeRoutes],
+    routes: [...intentRoutes(world.dependencies(), noted), ...judgeRoutes, ...accessTokenRoutes(issuing)],
     store: world.store,
   });
+  known.others = issuing;
   for (const [name, token] of Object.entries(tokens)) {
     if (name === 'stranger') known.put(token, { id: 'tok_stranger', tenant: 'tn_other' });
     else if (name === 'reader') known.put(token, { id: 'tok_reader', tenant, scopes: ['intents:read'] });
@@ -70,6 +79,8 @@ export async function openDoor(world: World, driver?: IntentQueue): Promise<Door
     getUrl: (url, token: string = tokens.maker) => call('GET', url, token),
     putToken: (token, id, providerConnectionIds) => known.put(token, { id, tenant, providerConnectionIds }),
     getAs: (token, path) => call('GET', wallets(path), token),
+    postAs: (token, url, body) => call('POST', url, token, body),
+    issuing,
     evaluateTransfer: (url, body) => call('POST', url, tokens.maker, body),
   };
 }
