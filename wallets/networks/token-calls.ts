@@ -22,7 +22,7 @@ export type TokenCall =
 /** What a caller may name: tokens are minted and burned by token operations, which know their supply. */
 export type CallersCall =
   | { readonly kind: 'transfer'; readonly to: string; readonly units: bigint }
-  /** From now on `spender` may move so many units of whoever calls it. */
+  /** From now on `spender` may move so many units of the caller. */
   | { readonly kind: 'approve'; readonly spender: string; readonly units: bigint }
   | { readonly kind: 'transferFrom'; readonly from: string; readonly to: string; readonly units: bigint };
 

@@ -63,7 +63,7 @@ interface Intent {
 }
 
 const scale = 18;
-/** "While the intent is open, amount and largest fee are set aside." A message takes nothing; see `amountOf`. */
+/** "While the intent is open, amount and largest fee are set aside." A message takes nothing; see `amountTaken`. */
 const open = new Set(['pending_approval', 'approved', 'signing', 'broadcasting', 'confirming']);
 const final = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 /** The table of states of the page. */
@@ -267,7 +267,7 @@ export class DocumentedLedger {
 
   #move(event: ToldEvent, account: Account, intent: Intent, told: IntentTold): void {
     // A message moves nothing, and is sent nowhere.
-    const [amount, reserved] = [amountOf(told), decimal(told.fee.reserved)];
+    const [amount, reserved] = [amountTaken(told), decimal(told.fee.reserved)];
     if (event.type === 'transaction_intent.screening') {
       const mustDeny = this.#rule(told.wallet_id, told, account.available.get(told.asset) ?? 0n);
       if (mustDeny !== undefined) this.#verdicts.set(event.resource.id, mustDeny);
@@ -358,7 +358,12 @@ export class DocumentedLedger {
 }
 
 /** What it takes from the wallet itself: a mint and `approve` their fee alone, and so `transferFrom` of what another account has. */
-function amountOf({ kind, amount, call, from_address: own }: IntentTold): bigint {
+export function amountTaken({
+  kind,
+  amount,
+  call,
+  from_address: own,
+}: Pick<IntentTold, 'kind' | 'amount' | 'call' | 'from_address'>): bigint {
   if (['mint', ...messages].includes(kind ?? '') || call?.function === 'approve') return 0n;
   const isOfAnother = call?.function === 'transferFrom' && call.arguments.from !== own?.toLowerCase();
   return isOfAnother ? 0n : decimal(amount);

@@ -560,8 +560,9 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
   test('the transactions of its blocks are in the next one, in the indices of their addresses too', async () => {
     await mined('early', 10);
     await mined('failed', 20, { confirmations: '9', reorganized: '1' });
-    await mined('paid', 40, { 'o:c': '5' });
+    await mined('paid', 40, { 'o:c': '5', owner: 'd' });
     for (const address of ['b', 'c']) await script.redis.zadd(`${p}at:${address}`, 40, 'in:paid');
+    await script.redis.zadd(`${p}at:d`, 40, 'out:paid');
     expect(await script.call({ prefixKey }, args)).toEqual(['OK', 2]);
     const fields = ['early', 'failed', 'paid'].map((id) =>
       script.redis.hmget(`${p}tx:${id}`, 'minedAtMs', 'reorganized'),
@@ -572,6 +573,7 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
       ['50', '1'],
     ]);
     expect(await script.redis.zrange(`${p}at:a`, '49', '60', 'BYSCORE')).toEqual(['out:failed', 'out:paid']);
+    expect(await script.redis.zscore(`${p}at:d`, 'out:paid')).toBe('50');
     for (const address of ['b', 'c']) {
       expect(await script.redis.zrange(`${p}at:${address}`, 0, '-1', 'WITHSCORES')).toEqual(['in:paid', '50']);
     }
