@@ -28,4 +28,5 @@ export const subStatusTexts: Readonly<Record<string, string>> = {
   REJECTED_BY_CHAIN: 'Failed: the chain refused the signed transaction.',
   REPLACED: 'Failed: another transaction was mined in its place; nothing was spent.',
   FAILED_ON_CHAIN: 'Failed: it was mined without effect, and its fee was paid.',
+  OUT_OF_GAS: 'Failed: it was mined with a `gas_limit` below what it needs: all of that gas was paid, without effect.',
 };

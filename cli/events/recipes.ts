@@ -54,6 +54,7 @@ const wallets: Readonly<Record<string, Recipe>> = {
   deposit_received: (api) => api.intent(plain),
   deposit_reverted: (api) => notFinal(api, { isUndone: true }),
   deposit_finalized: (api) => notFinal(api, { isUndone: false }),
+  allowance_used: (api) => useAllowance(api),
   balance_corrected: async (api) => resolve(api, await differs(api), 'adjusted'),
 };
 
@@ -117,6 +118,29 @@ async function notFinal(api: RecipeApi, { isUndone }: { readonly isUndone: boole
     }
   } finally {
     await sandbox.setConfirmations(evmNetwork, { confirmations, finality });
+  }
+}
+
+const usdc = '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238';
+
+/** A wallet lets another one take a unit, which takes it. Meanwhile the policy `default` allows contract calls. */
+async function useAllowance(api: RecipeApi): Promise<void> {
+  const { policies, intents } = api.client;
+  const [owner, spender] = [await api.wallet('one', 'self_hosted'), await api.wallet('two', 'self_hosted')];
+  const call = async ({ id }: Wallet, selector: string, ...values: readonly string[]) => {
+    const words = values.map((value) => value.replace('0x', '').toLowerCase().padStart(64, '0'));
+    await api.client.waitFor(
+      await intents.callContract(id, { contract: usdc, data: `0x${selector}${words.join('')}` }),
+    );
+  };
+  const { rules } = (await policies.list().toArray()).find(({ name }) => name === 'default')!;
+  const allowed = { id: `trigger-${api.suffix}`, effect: 'allow', when: 'tx.kind == "contract_call"' } as const;
+  await policies.put({ name: 'default', rules: [...rules, allowed] });
+  try {
+    await call(owner, '095ea7b3', addressOf(spender), '1');
+    await call(spender, '23b872dd', addressOf(owner), addressOf(spender), '1');
+  } finally {
+    await policies.put({ name: 'default', rules });
   }
 }
 

@@ -476,7 +476,7 @@ export interface CreateAccessToken {
 export interface CreateContractCallIntent {
   /** of a token of the registry, or of your own */
   readonly contract: string;
-  /** 0x and hex: a call of transfer(address,uint256), ABI-encoded */
+  /** 0x and hex: a call of transfer(address,uint256), approve(address,uint256), transferFrom(address,address,uint256), ABI-encoded */
   readonly data: string;
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly policy?: string;
@@ -486,6 +486,8 @@ export interface CreateContractCallIntent {
   readonly max_fee_per_gas?: string;
   /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
+  /** units of gas, as a whole number; EVM, by default what the transaction needs */
+  readonly gas_limit?: string;
   /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
@@ -599,6 +601,8 @@ export interface CreateTransactionIntent {
   readonly max_fee_per_gas?: string;
   /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
+  /** units of gas, as a whole number; EVM, by default what the transaction needs */
+  readonly gas_limit?: string;
   /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** instead of the header Idempotency-Key: 1 to 255 visible ASCII characters */
@@ -937,6 +941,7 @@ export interface FeeTerms {
   readonly fee_level: 'low' | 'medium' | 'high' | null;
   readonly max_fee_per_gas: string | null;
   readonly max_priority_fee_per_gas: string | null;
+  readonly gas_limit: string | null;
   readonly sats_per_vbyte: string | null;
 }
 
@@ -1933,7 +1938,7 @@ export interface ReconException {
   readonly delta: string;
   readonly sources: {
     readonly internal: {
-      readonly kind: 'transaction_intent' | 'deposit' | 'exchange' | 'wallet_balance';
+      readonly kind: 'transaction_intent' | 'deposit' | 'withdrawal' | 'exchange' | 'wallet_balance';
       readonly id: string;
       readonly status: string | null;
       /** RFC 3339, UTC */
@@ -2144,6 +2149,8 @@ export interface ReplaceTransactionIntent {
   readonly max_fee_per_gas?: string;
   /** wei of `max_fee_per_gas` for the tip, as a whole number */
   readonly max_priority_fee_per_gas?: string;
+  /** units of gas, as a whole number; EVM, by default what the transaction needs */
+  readonly gas_limit?: string;
   /** satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level` */
   readonly sats_per_vbyte?: string;
   /** a JSON object of up to 50 keys, 8 levels and 16384 bytes */
@@ -3778,7 +3785,7 @@ export interface WalletDepositEvent extends EveryEvent {
 }
 
 export interface WalletEvent extends EveryEvent {
-  readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived';
+  readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived' | 'wallet.allowance_used';
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;

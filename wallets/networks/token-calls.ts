@@ -15,8 +15,16 @@ export interface EvmCall {
 
 /** Addresses: 0x and 40 hex digits, lower case when they are read. */
 export type TokenCall =
-  | { readonly kind: 'transfer' | 'mint'; readonly to: string; readonly units: bigint }
-  | { readonly kind: 'burn'; readonly units: bigint };
+  | { readonly kind: 'mint'; readonly to: string; readonly units: bigint }
+  | { readonly kind: 'burn'; readonly units: bigint }
+  | CallersCall;
+
+/** What a caller may name: tokens are minted and burned by token operations, which know their supply. */
+export type CallersCall =
+  | { readonly kind: 'transfer'; readonly to: string; readonly units: bigint }
+  /** From now on `spender` may move so many units of the caller. */
+  | { readonly kind: 'approve'; readonly spender: string; readonly units: bigint }
+  | { readonly kind: 'transferFrom'; readonly from: string; readonly to: string; readonly units: bigint };
 
 /** An argument is an address, or the amount in smallest units. */
 const functions: Readonly<Record<TokenCall['kind'], { readonly selector: string; readonly takes: readonly string[] }>> =
@@ -24,14 +32,20 @@ const functions: Readonly<Record<TokenCall['kind'], { readonly selector: string;
     transfer: { selector: 'a9059cbb', takes: ['to', 'amount'] },
     mint: { selector: '40c10f19', takes: ['to', 'amount'] },
     burn: { selector: '42966c68', takes: ['amount'] },
+    approve: { selector: '095ea7b3', takes: ['spender', 'amount'] },
+    transferFrom: { selector: '23b872dd', takes: ['from', 'to', 'amount'] },
   };
 
-/** Those that a caller may name: tokens are minted and burned by token operations, which know their supply. */
-const callable: readonly string[] = ['transfer'];
-export const callableText = 'transfer(address,uint256)';
+export const callableText =
+  'transfer(address,uint256), approve(address,uint256), transferFrom(address,address,uint256)';
 
 const wordDigits = 64;
 const addressDigits = 40;
+
+/** The account that gets the units, or may take them. */
+export function targetOf(call: Exclude<TokenCall, { readonly kind: 'burn' }>): string {
+  return call.kind === 'approve' ? call.spender : call.to;
+}
 
 export function callData(call: TokenCall): Uint8Array {
   const { selector, takes } = functions[call.kind];
@@ -62,16 +76,17 @@ export function parseCall(data: Uint8Array): TokenCall | undefined {
 export type CallProblem = 'invalid_format' | 'unknown_selector' | 'malformed_arguments';
 
 /** A call as its caller gives it. `data`: `0x` and hex digits of any case. */
-export function readCall(data: string): TokenCall | CallProblem {
+export function readCall(data: string): CallersCall | CallProblem {
   if (!/^0x(?:[0-9a-f]{2})*$/i.test(data)) return 'invalid_format';
   const bytes = fromHex(data.slice(2).toLowerCase());
   const selector = toHex(bytes.subarray(0, 4));
-  if (!callable.some((kind) => functions[kind as TokenCall['kind']].selector === selector)) return 'unknown_selector';
-  return parseCall(bytes) ?? 'malformed_arguments';
+  const { mint, burn, ...callable } = functions;
+  if (!Object.values(callable).some((known) => known.selector === selector)) return 'unknown_selector';
+  return (parseCall(bytes) as CallersCall | undefined) ?? 'malformed_arguments';
 }
 
 /** Of data that `readCall` takes. Throws Error for any other. */
-export function callOf({ data }: Pick<EvmCall, 'data'>): TokenCall {
+export function callOf({ data }: Pick<EvmCall, 'data'>): CallersCall {
   const call = readCall(data);
   if (typeof call === 'string') throw new Error(`the data of a stored call is wrong: ${call}`);
   return call;

@@ -1,5 +1,6 @@
 -- The movements of a wallet: a stream whose entries are numbered from 1 without gaps, written in the step that changes the balance.
 -- moved(standing, delta): the sum of two decimal integers, or nil below zero; `standing` has no sign.
+-- summed(a, b): the sum of two decimal integers, which may be below zero as is_negative(text) says.
 -- open_movements(prefix, wallet, atMs): the number of the last one, or 0. A wallet of an earlier version, which has balances and no
 -- movements, gets one for each balance first.
 -- add_movement(prefix, movement, atMs): adds one.
@@ -30,6 +31,14 @@ local function moved(standing, delta)
   end
   local digits = string.gsub(table.concat(out), '^0+', '')
   return digits == '' and '0' or digits
+end
+
+local function is_negative(text) return string.sub(text, 1, 1) == '-' end
+local function negated(text) return is_negative(text) and string.sub(text, 2) or '-' .. text end
+local function summed(a, b)
+  if is_negative(a) then a, b = b, a end
+  if is_negative(a) then return negated(moved(negated(a), negated(b))) end
+  return moved(a, b) or negated(moved(negated(b), '-' .. a))
 end
 
 local function append_movement(prefix, movement, number, atMs)

@@ -122,11 +122,12 @@ function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
   for (const entry of ledger) {
     const key = `${entry.walletId} ${entry.asset}`;
     const sum = sums.get(key);
-    const { walletId, asset } = entry;
+    const { walletId, asset, overdraws = sum?.overdraws } = entry;
     sums.set(key, {
       ...{ walletId, asset },
       available: entry.available + (sum?.available ?? 0n),
       reserved: entry.reserved + (sum?.reserved ?? 0n),
+      ...(overdraws && { overdraws }),
     });
   }
   return [...sums.values()].map((sum) => ({

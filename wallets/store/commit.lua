@@ -80,6 +80,7 @@ for _, range in ipairs(change.counts or none) do
 end
 for _, range in ipairs(change.available or none) do
   local available = redis.call('HGET', p .. 'bal:' .. range.walletId, range.asset) or '0'
+  if is_negative(available) then available = '0' end
   if below(available, range.min) or (range.max and below(range.max, available)) then
     return {'conflict', range.walletId}
   end
@@ -94,10 +95,12 @@ local balances, totals = {}, {}
 for _, entry in ipairs(change.ledger or none) do
   local key, held = p .. 'bal:' .. entry.walletId, entry.asset .. reserved_suffix
   local standing = redis.call('HMGET', key, entry.asset, held)
-  local available, reserved = moved(standing[1] or '0', entry.available), moved(standing[2] or '0', entry.reserved)
-  if not available or not reserved then return {'insufficient', entry.walletId, entry.asset} end
+  local available, reserved = summed(standing[1] or '0', entry.available), moved(standing[2] or '0', entry.reserved)
+  -- What an allowance has taken of reserved units is missing from what is available, until these come back.
+  local lacks = is_negative(available) and is_negative(entry.available) and not entry.overdraws
+  if lacks or not reserved or is_negative(summed(available, reserved)) then return {'insufficient', entry.walletId, entry.asset} end
   balances[#balances + 1] = {key, entry.asset, available, held, reserved}
-  totals[entry.walletId .. ' ' .. entry.asset] = moved(standing[1] or '0', standing[2] or '0')
+  totals[entry.walletId .. ' ' .. entry.asset] = summed(standing[1] or '0', standing[2] or '0')
 end
 for _, movement in ipairs(change.movements or none) do
   local of = movement.walletId .. ' ' .. movement.asset

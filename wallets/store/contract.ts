@@ -110,7 +110,8 @@ export interface BookedMovement extends MovementCause {
 
 /**
  * Deltas of a wallet's balance of one asset, in the asset's smallest units. The balance is available + reserved. A delta
- * that would make either negative refuses the whole change.
+ * that would make either negative refuses the whole change, unless it `overdraws`: then available may get negative by what is reserved. It
+ * is read as nothing available, and so much less reserved.
  */
 export interface LedgerEntry {
   readonly walletId: string;
@@ -120,6 +121,7 @@ export interface LedgerEntry {
   readonly reserved: bigint;
   /** What the change writes as a movement of their sum: needed when a wallet's balance changes, absent for a reservation. */
   readonly movement?: MovementCause;
+  readonly overdraws?: true;
 }
 
 /** A numbered resource of a tenant, e.g. an account's sequence numbers: the lowest released number, else the next one. */

@@ -111,6 +111,10 @@ function balancesIn(fields: readonly string[]): Balances {
     const { available, reserved } = balances.get(asset) ?? { available: 0n, reserved: 0n };
     balances.set(asset, isReserved ? { available, reserved: units } : { available: units, reserved });
   }
+  // See LedgerEntry.
+  for (const [asset, { available, reserved }] of balances) {
+    if (available < 0n) balances.set(asset, { available: 0n, reserved: reserved + available });
+  }
   return balances;
 }
 

@@ -41,6 +41,7 @@ const volatile = new Set([
   'progress',
   'last_checked_at',
   'deposit',
+  'withdrawal',
   'keys',
   'previous_secret_expires_at',
   // Of a policy, also while an earlier version is read.

@@ -2,7 +2,13 @@
  * Reconciliation at rest: a provider reports one movement falsely, or nothing. What a job then finds, how severe it is, and what a
  * resolution does, follows from docs/reconciliation.md. For runs whose clocks agree.
  */
-import { decimal, type ToldEvent, type ToldWallet } from '../../service/invariants/documented-ledger.ts';
+import {
+  amountTaken,
+  decimal,
+  type IntentTold,
+  type ToldEvent,
+  type ToldWallet,
+} from '../../service/invariants/documented-ledger.ts';
 import { found } from '../../service/invariants/finding.ts';
 import { done, type Exercise, refused, shows } from './exercise.ts';
 import {
@@ -159,11 +165,10 @@ async function reported(exercise: Exercise, path: string, walletId: string): Pro
   return { walletId, asset: own.asset, own, shown, isIn, type, severity, beyond: beyondOf(own, shown) };
 }
 
-interface ToldIntent {
+interface ToldIntent extends Pick<IntentTold, 'kind' | 'amount' | 'call' | 'from_address'> {
   readonly id: string;
   readonly status: string;
   readonly asset: string;
-  readonly amount: string;
   readonly provider_tx_id: string | null;
   readonly fee: { readonly asset: string; readonly paid: string | null };
 }
@@ -171,9 +176,9 @@ interface ToldIntent {
 function intentOf(intents: readonly ToldIntent[], movement: string): Own | undefined {
   const intent = intents.find(({ id, provider_tx_id: txId }) => id === movement || txId === movement);
   if (intent === undefined) return undefined;
-  const { id, status, asset, amount, fee } = intent;
+  const { id, status, asset, fee } = intent;
   const paid = { asset: fee.asset, units: decimal(fee.paid ?? '0') };
-  return { kind: 'transaction_intent', id, isIn: false, status, asset, units: decimal(amount), fee: paid };
+  return { kind: 'transaction_intent', id, isIn: false, status, asset, units: amountTaken(intent), fee: paid };
 }
 
 async function depositOf({ operator }: Exercise, walletId: string, movement: string): Promise<Own | undefined> {

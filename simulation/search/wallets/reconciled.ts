@@ -65,9 +65,11 @@ async function jobOf(tenancy: Tenancy, kind: string) {
   }
 }
 
-/** Deposits, and the two sides of each exchange at the venue. */
+/** Deposits, what allowances have taken, and the two sides of each exchange at the venue. */
 function bookedBy(events: readonly ToldEvent[]): number {
-  const deposits = events.filter(({ type }) => type === 'wallet.deposit_received').length;
+  const deposits = events.filter(({ type }) =>
+    ['wallet.deposit_received', 'wallet.allowance_used'].includes(type),
+  ).length;
   const exchanged = new Set<string>();
   for (const { type, resource, data } of events) {
     if (!type.startsWith('treasury.plan.')) continue;

@@ -10,7 +10,8 @@ const withinMs = 5_000;
 /** They tell of a resource without a change of it. */
 const silent = new Set([
   ...['webhook.ping', 'webhook.deleted', 'risk.rule.deleted'],
-  ...['wallet.deposit_received', 'wallet.deposit_reverted', 'wallet.deposit_finalized', 'wallet.balance_corrected'],
+  ...['wallet.deposit_received', 'wallet.deposit_reverted', 'wallet.deposit_finalized', 'wallet.allowance_used'],
+  'wallet.balance_corrected',
 ]);
 
 /** For runs without faults. Throws a Finding. */

@@ -45,6 +45,8 @@ interface Account {
   /** By symbol. */
   readonly available: Map<string, bigint>;
   readonly pending: Map<string, bigint>;
+  /** "`available` is 0, and `pending` less than what is reserved": the assets of which an allowance has taken more than was available. */
+  readonly overdrawn: Set<string>;
   /** Every past state of the wallet, in the format of `stateOf`. */
   readonly states: Set<string>;
 }
@@ -61,7 +63,7 @@ interface Intent {
 }
 
 const scale = 18;
-/** "While the intent is open, amount and largest fee are set aside." A mint takes its fee alone from the wallet, a message nothing. */
+/** "While the intent is open, amount and largest fee are set aside." A message takes nothing; see `amountTaken`. */
 const open = new Set(['pending_approval', 'approved', 'signing', 'broadcasting', 'confirming']);
 const final = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
 /** The table of states of the page. */
@@ -159,6 +161,7 @@ export class DocumentedLedger {
         readonly tx_id: string;
         readonly status: string;
       };
+      readonly withdrawal?: { readonly asset: string; readonly amount: string };
       readonly correction?: { readonly entries: readonly { readonly asset: string; readonly amount: string }[] };
     };
     if (type === 'wallet.created') {
@@ -168,6 +171,7 @@ export class DocumentedLedger {
         status: 'active',
         available,
         pending: new Map(),
+        overdrawn: new Set(),
         states: new Set(),
       });
     }
@@ -197,6 +201,11 @@ export class DocumentedLedger {
       if (before === 'pending') add(account.pending, asset, -decimal(amount));
       if (status === 'pending') add(account.pending, asset, decimal(amount));
       if (status === 'final') add(account.available, asset, decimal(amount));
+    } else if (type === 'wallet.allowance_used') {
+      const { asset, amount } = shown.withdrawal!;
+      add(account.available, asset, -decimal(amount));
+      if (account.available.get(asset)! < 0n) account.overdrawn.add(asset);
+      this.#notBelowZero(event, account);
     } else if (type === 'wallet.balance_corrected') {
       for (const { asset, amount } of shown.correction?.entries ?? []) add(account.available, asset, signed(amount));
     } else if (type !== 'wallet.created') {
@@ -258,10 +267,7 @@ export class DocumentedLedger {
 
   #move(event: ToldEvent, account: Account, intent: Intent, told: IntentTold): void {
     // A message moves nothing, and is sent nowhere.
-    const [amount, reserved] = [
-      ['mint', ...messages].includes(told.kind ?? '') ? 0n : decimal(told.amount),
-      decimal(told.fee.reserved),
-    ];
+    const [amount, reserved] = [amountTaken(told), decimal(told.fee.reserved)];
     if (event.type === 'transaction_intent.screening') {
       const mustDeny = this.#rule(told.wallet_id, told, account.available.get(told.asset) ?? 0n);
       if (mustDeny !== undefined) this.#verdicts.set(event.resource.id, mustDeny);
@@ -322,9 +328,12 @@ export class DocumentedLedger {
     this.#note(account);
   }
 
-  #notBelowZero(event: ToldEvent, { available, pending }: Account): void {
-    for (const [asset, units] of [...available, ...pending]) {
-      this.#expect(units >= 0n, event, `leaves ${units} of ${asset}`);
+  #notBelowZero(event: ToldEvent, { available, pending, overdrawn }: Account): void {
+    for (const [asset, units] of available) {
+      const held = pending.get(asset) ?? 0n;
+      if (units >= 0n) overdrawn.delete(asset);
+      const mayBe = overdrawn.has(asset) ? units + held >= 0n : units >= 0n;
+      this.#expect(mayBe && held >= 0n, event, `leaves ${units} and ${held} of ${asset}`);
     }
   }
 
@@ -336,12 +345,28 @@ export class DocumentedLedger {
 
   /** Assets in the order in which they were listed. */
   #current({ version, status, available, pending }: Account): string {
-    return `${version} ${status} ${[...available].map(([asset, units]) => `${asset} ${units}+${pending.get(asset) ?? 0n}`).join(' ')}`;
+    const held = [...available].map(([asset, units]) => {
+      const missing = units < 0n ? units : 0n;
+      return `${asset} ${units - missing}+${(pending.get(asset) ?? 0n) + missing}`;
+    });
+    return `${version} ${status} ${held.join(' ')}`;
   }
 
   #expect(holds: boolean, { sequence, type, resource }: ToldEvent, what: string): void {
     if (!holds && this.faults.length < 50) this.faults.push(`event ${sequence} ${type} of ${resource.id} ${what}`);
   }
+}
+
+/** What it takes from the wallet itself: a mint and `approve` their fee alone, and so `transferFrom` of what another account has. */
+export function amountTaken({
+  kind,
+  amount,
+  call,
+  from_address: own,
+}: Pick<IntentTold, 'kind' | 'amount' | 'call' | 'from_address'>): bigint {
+  if (['mint', ...messages].includes(kind ?? '') || call?.function === 'approve') return 0n;
+  const isOfAnother = call?.function === 'transferFrom' && call.arguments.from !== own?.toLowerCase();
+  return isOfAnother ? 0n : decimal(amount);
 }
 
 /** A wallet lists an asset from the first time that it gets some. */
@@ -352,6 +377,8 @@ function add(side: Map<string, bigint>, asset: string, units: bigint): void {
 
 export interface IntentTold {
   readonly kind?: string;
+  readonly from_address?: string;
+  readonly call?: { readonly function: string; readonly arguments: Readonly<Record<string, string>> } | null;
   readonly wallet_id: string;
   readonly replaces?: string | null;
   readonly status: string;

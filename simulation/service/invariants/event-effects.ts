@@ -6,8 +6,8 @@
 import type { ToldEvent } from './documented-ledger.ts';
 import { found } from './finding.ts';
 
-/** Fields that any change may touch. Balances move without a version; a deposit and a correction are of one event. */
-const general = ['version', 'updated_at', 'assets', 'deposit', 'correction'] as const;
+/** Fields that any change may touch. Balances move without a version; a deposit, a withdrawal and a correction are of one event. */
+const general = ['version', 'updated_at', 'assets', 'deposit', 'withdrawal', 'correction'] as const;
 const moved = ['status', 'sub_status', 'status_history'] as const;
 const atProvider = ['provider_tx_id', 'provider_status', 'provider_details', 'provider_error', 'fee'] as const;
 const seen = ['sources', 'last_job_id', 'times_seen', 'last_seen_at'] as const;
@@ -31,6 +31,7 @@ const touches: Readonly<Record<string, readonly string[]>> = {
   'wallet.deposit_received': [],
   'wallet.deposit_reverted': [],
   'wallet.deposit_finalized': [],
+  'wallet.allowance_used': [],
   'wallet.balance_corrected': [],
   'transaction_intent.screening': moved,
   'transaction_intent.pending_approval': moved,

@@ -80,7 +80,7 @@ export async function disagreement(
     }
     const own = intents.filter(({ wallet_id: id }) => id === wallet.id);
     // The venue exchanges assets in its own wallets, without a transfer.
-    if (!wallet.name.startsWith('Venue ')) checkMovements(wallet, movements, own, side.joinsBy);
+    if (!wallet.name.startsWith('Venue ')) checkMovements(wallet, movements, own, side.joinsBy, intents);
     const other = otherBalance(wallet, await side.balances(meta, held));
     if (other !== undefined) return other;
     const shown = await movementsOf(wallet);
@@ -128,10 +128,11 @@ export function otherMovement(
 }
 
 function checkMovements(
-  { id: walletId, provider }: BookedWallet,
+  { id: walletId, provider, addresses }: BookedWallet,
   movements: readonly Movement[],
   intents: readonly MovedIntent[],
   joinsBy: 'reference' | 'tx_id',
+  all: readonly MovedIntent[],
 ): void {
   const keyOf = (intent: MovedIntent) => (joinsBy === 'reference' ? intent.id : intent.provider_tx_id);
   const seen = new Set<string>();
@@ -142,6 +143,7 @@ function checkMovements(
     seen.add(movement.key);
     if (intents.some(({ gap_transaction: gap }) => gap?.provider_tx_id === movement.key)) continue;
     const intent = intents.find((one) => keyOf(one) === movement.key);
+    if (intent === undefined && all.some((one) => takes(one, addresses, movement))) continue;
     if (intent === undefined) throw new Finding('providers-agree', `${about}, for which no intent stands`);
     const passed = intent.status_history.map(({ status }) => status);
     if (!passed.includes('approved')) found('providers-agree', `${about} for ${intent.id}, which was never approved`);
@@ -166,6 +168,17 @@ function checkMovements(
     (intent) => intent.message == null && intent.status === 'completed' && !seen.has(keyOf(intent) ?? ''),
   );
   if (unpaid !== undefined) found('providers-agree', `${unpaid.id} is completed, and ${provider} knows nothing of it`);
+}
+
+/** Whether a wallet of the tenant took it, as an allowance let it. */
+function takes(
+  { call, status, provider_tx_id: txId }: MovedIntent,
+  addresses: BookedWallet['addresses'],
+  { key, units }: Movement,
+): boolean {
+  if (call?.function !== 'transferFrom' || status !== 'completed' || txId !== key) return false;
+  const { from, amount } = call.arguments;
+  return amount === String(units) && addresses.some(({ address }) => address.toLowerCase() === from);
 }
 
 function otherBalance({ id, provider, assets }: BookedWallet, theirs: ReadonlyMap<string, bigint>): string | undefined {

@@ -45,24 +45,27 @@ describe.each(storeWorlds)('on %s', (world) => {
   );
   const delta = fc.tuple(units, fc.boolean()).map(([value, negative]) => (negative ? -value : value));
 
-  it('adds and takes away integers of any size, as BigInt does', async () => {
+  it('adds and takes away integers of any size, as BigInt does; what overdraws may take all that is reserved', async () => {
+    const change = fc.tuple(delta, delta, fc.boolean());
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(delta, delta), { minLength: 1, maxLength: 12 }), async (deltas) => {
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async (deltas) => {
         const tenant = newTenant();
         await done(store, tenant, { puts: [create(thingType, thing('w'))] });
         let available = 0n;
         let reserved = 0n;
-        for (const [a, r] of deltas) {
-          const outcome = await store.commit(tenant, { ledger: [entry('ETH', a, r)] });
-          const fits = available + a >= 0n && reserved + r >= 0n;
+        for (const [a, r, overdraws] of deltas) {
+          const made: LedgerEntry = { ...entry('ETH', a, r), ...(overdraws && { overdraws }) };
+          const outcome = await store.commit(tenant, { ledger: [made] });
+          const lacks = available + a < 0n && a < 0n && !overdraws;
+          const fits = !lacks && reserved + r >= 0n && available + a + reserved + r >= 0n;
           expect(outcome.committed).toBe(fits);
           if (fits) {
             available += a;
             reserved += r;
           }
           expect((await balances(tenant))?.get('ETH') ?? { available: 0n, reserved: 0n }).toEqual({
-            available,
-            reserved,
+            available: available < 0n ? 0n : available,
+            reserved: available < 0n ? reserved + available : reserved,
           });
         }
       }),

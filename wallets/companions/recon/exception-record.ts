@@ -34,7 +34,7 @@ export interface Side {
 }
 
 export interface InternalSource {
-  readonly kind: 'transaction_intent' | 'deposit' | 'exchange' | 'wallet_balance';
+  readonly kind: 'transaction_intent' | 'deposit' | 'withdrawal' | 'exchange' | 'wallet_balance';
   readonly id: string;
   /** Version of the compared record; 0 for records without one. */
   readonly version: number;

@@ -9,7 +9,7 @@
  * | `completed` | the movement, completed |
  * | `failed` | nothing, or the movement, failed |
  */
-import { type IntentRecord, isFinal, isSubmitted } from '../../custody/intents/public.ts';
+import { type IntentRecord, isFinal, isSubmitted, unitsTaken } from '../../custody/intents/public.ts';
 import type { DepositRecord } from '../../custody/wallets/public.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { isMessage } from '../../providers/port/kinds.ts';
@@ -20,7 +20,7 @@ import type { ExchangeRecord } from '../treasury/public.ts';
 export type OwnState = 'none' | 'open' | 'pending' | 'completed' | 'failed';
 
 export interface OwnMovement {
-  readonly kind: 'transaction_intent' | 'deposit' | 'exchange';
+  readonly kind: 'transaction_intent' | 'deposit' | 'withdrawal' | 'exchange';
   readonly id: string;
   readonly version: number;
   /** As the provider's statements name it; null: the provider has no name for it yet. */
@@ -40,11 +40,11 @@ export interface OwnMovement {
 }
 
 export function intentMovement(intent: IntentRecord, joinsBy: ProviderStatements['joinsBy']): OwnMovement {
-  const { id, version, asset, units, status, feePaid, feeReserve, createdAtMs, updatedAtMs, providerTxId } = intent;
+  const { id, version, asset, status, feePaid, feeReserve, createdAtMs, updatedAtMs, providerTxId } = intent;
   return {
     ...{ kind: 'transaction_intent', id, version, direction: 'out', asset, status, createdAtMs },
     key: joinsBy === 'reference' ? id : providerTxId,
-    units: BigInt(units),
+    units: unitsTaken(intent),
     fee: { asset: feePaid?.asset ?? feeReserve.asset, units: BigInt(feePaid?.units ?? '0') },
     state: stateOf(intent),
     isFinal: isFinal(status),
@@ -68,13 +68,20 @@ function stateOf({ kind, provider, status, submission, providerTxId }: IntentRec
 }
 
 export function depositMovement(deposit: DepositRecord, nativeAsset: string): OwnMovement {
-  const { id, version, asset, units, txId, createdAtMs, open } = deposit;
+  const { id, version, asset, txId, createdAtMs, open } = deposit;
+  const units = BigInt(deposit.units);
+  if (units < 0n) {
+    return {
+      ...{ kind: 'withdrawal', id, version, key: txId, direction: 'out', asset, createdAtMs, changedAtMs: createdAtMs },
+      ...{ status: 'debited', state: 'completed', isFinal: true, units: -units },
+      fee: { asset: nativeAsset, units: 0n },
+    };
+  }
   const isReverted = open?.standing === 'reverted';
   return {
     ...{ kind: 'deposit', id, version, key: txId, direction: 'in', asset, createdAtMs, changedAtMs: createdAtMs },
     ...{ status: isReverted ? 'reverted' : 'credited', state: isReverted ? 'pending' : 'completed' },
-    isFinal: !isReverted,
-    units: BigInt(units),
+    ...{ isFinal: !isReverted, units },
     fee: { asset: nativeAsset, units: 0n },
   };
 }

@@ -109,7 +109,7 @@ export const Exception = Closed(
     sources: Closed({
       internal: Nullable(
         Closed({
-          kind: OneOf(['transaction_intent', 'deposit', 'exchange', 'wallet_balance']),
+          kind: OneOf(['transaction_intent', 'deposit', 'withdrawal', 'exchange', 'wallet_balance']),
           id: Type.String(),
           status: Nullable(Type.String()),
           at: Timestamp,

@@ -1,6 +1,12 @@
 /** Both sides of a wallet, as a job reads them: our records from the store, and the provider's statements. */
 import { type IntentRecord, intentType, ofWalletIndex, txIndex } from '../../custody/intents/public.ts';
-import { depositId, depositsIndex, depositType, type WalletRecord } from '../../custody/wallets/public.ts';
+import {
+  depositId,
+  depositsIndex,
+  depositType,
+  type WalletRecord,
+  withdrawalId,
+} from '../../custody/wallets/public.ts';
 import type { CallMeta } from '../../providers/port/port.ts';
 import {
   type Movement,
@@ -109,14 +115,14 @@ export class WalletSources {
     keys: readonly string[],
   ): Promise<readonly (OwnMovement | undefined)[]> {
     const { tenant } = this.#meta;
-    if (direction === 'in') {
-      const ids = keys.map((key) => depositId(this.wallet.id, key));
-      const found = await this.#store.readMany(tenant, depositType, ids);
-      return found.map((deposit) => deposit && this.#ofDeposit(deposit));
-    }
+    const idOf = direction === 'in' ? depositId : withdrawalId;
+    const ids = keys.map((key) => idOf(this.wallet.id, key));
+    const booked = await this.#store.readMany(tenant, depositType, ids);
+    const deposits = booked.map((deposit) => deposit && this.#ofDeposit(deposit));
+    if (direction === 'in') return deposits;
     const found = this.#statements.joinsBy === 'reference' ? await this.#byId(keys) : await this.#byTxId(keys);
     return found.map((intent, index) => {
-      if (intent?.walletId !== this.wallet.id) return undefined;
+      if (intent?.walletId !== this.wallet.id) return deposits[index];
       return intent.filler?.id === keys[index] ? fillerMovement(intent) : this.#ofIntent(intent);
     });
   }

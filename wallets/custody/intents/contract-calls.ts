@@ -7,7 +7,7 @@ import type { MetadataValue } from '../../../gateway/api/metadata.ts';
 import type { RequestContext } from '../../../gateway/api/route.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
 import { networkOf } from '../../networks/networks.ts';
-import { type CallProblem, callableText, readCall } from '../../networks/token-calls.ts';
+import { type CallProblem, callableText, readCall, targetOf } from '../../networks/token-calls.ts';
 import type { FeeChoice } from '../../providers/port/port.ts';
 import { findAssetAt } from '../assets/token-assets.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
@@ -58,14 +58,14 @@ export async function evaluateCall(
   }
   const call = readCall(data);
   if (typeof call === 'string') throw refused('data', call, remedies[call]);
-  if (call.kind !== 'transfer') throw new Error(`a call of ${call.kind} is not for callers`);
-  if (call.units >= unitsMax) throw refused('data', 'insufficient_funds', 'no account can hold this amount');
+  if (call.kind !== 'approve' && call.units >= unitsMax)
+    throw refused('data', 'insufficient_funds', 'no account can hold this amount');
   return evaluateMovement(deps, context, found, {
     id: context.newId('txi'),
     kind: 'contract_call',
     asset,
     units: call.units,
-    toAddress: usableDestination(network, call.to),
+    toAddress: usableDestination(network, targetOf(call)),
     call: { contract: canonicalAddress(network, contract), data: data.toLowerCase() },
     policy,
     metadata,

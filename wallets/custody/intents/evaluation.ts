@@ -34,6 +34,7 @@ import { type WalletRecord, walletStates } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 import { historyOf } from './history.ts';
+import { unitsTaken } from './ledger.ts';
 import type { FoundWallet } from './lookup.ts';
 import type { IntentOrigin } from './record.ts';
 
@@ -157,6 +158,7 @@ export async function evaluateOperation(
     units,
     toAddress,
     ...(token !== undefined && { token }),
+    ...(call !== undefined && { call }),
     ...(fees !== undefined && { fees }),
     ...(replaces !== undefined && { replaces }),
   });
@@ -189,7 +191,7 @@ export async function evaluateOperation(
   const assessed = await deps.evaluators.assess(context, facts, screened.result);
   const policyNames = [wallet.policy, operation.policy].flatMap((name) => name ?? []);
   const decided = await deps.evaluators.decide(context, facts, screened.result, assessed.result, policyNames);
-  const beyond = beyondOf(operation, quote);
+  const beyond = beyondOf(operation, quote, unitsTaken(facts));
   return {
     operation,
     facts,
@@ -286,9 +288,9 @@ async function usableConnection(context: RequestContext, id: string): Promise<Co
   return connection;
 }
 
-function beyondOf({ kind, asset, units, held }: IntentOperation, { fee }: Quote): NewBalance[] {
+function beyondOf({ kind, asset, held }: IntentOperation, { fee }: Quote, taken: bigint): NewBalance[] {
   if (isMessage(kind)) return [];
-  const needs = new Map([[asset.symbol, kind === 'mint' ? 0n : units]]);
+  const needs = new Map([[asset.symbol, taken]]);
   needs.set(fee.asset, (needs.get(fee.asset) ?? 0n) + fee.units);
   return [...needs]
     .map(([symbol, need]) => ({ asset: symbol, units: need - (held?.get(symbol) ?? 0n) }))

@@ -12,7 +12,7 @@ import { retryDelayMs } from './backoff.ts';
 import { dueOf, handoverMs } from './effects.ts';
 import { mayBeSubmitted, noFee, providerUnreachable, rejection } from './failures.ts';
 import { advanceIntent, tamperedFailure } from './machine.ts';
-import { creditReceiver } from './receiver-credit.ts';
+import { creditReceiver, debitOwner } from './receiver-credit.ts';
 import { replacedStatus, rivalsOf } from './rivals.ts';
 import { type Loaded, type Next, type StepContext, versionGuard } from './step-context.ts';
 
@@ -58,6 +58,7 @@ export class ProviderStep {
     if (move !== undefined && progress.providerTxId !== null && (isUndone || progress.stage === 'completed')) {
       // Before the intent is written, since no later step would: it may be repeated.
       const standing = isUndone ? 'reverted' : progress.againAtMs === undefined ? 'final' : 'pending';
+      if (standing === 'final') await debitOwner(this.#context.deps, task, progress.providerTxId);
       await creditReceiver(this.#context.deps, task, progress.providerTxId, standing);
     }
     if (progress.stage === 'completed' && move !== undefined) {

@@ -19,6 +19,7 @@ export type {
   TransactionFacts,
 } from './facts.ts';
 export { historyOf, withoutOwn } from './history.ts';
+export { unitsTaken } from './ledger.ts';
 export { type FoundWallet, findWallet } from './lookup.ts';
 export { approversOf, cancelIntent, hasVoted, type IntentDraft, type IntentVerdict } from './machine.ts';
 export type { IntentOwner, SigningLeave } from './owner.ts';

@@ -1,9 +1,12 @@
-/** The receiver of a completed transfer, where it is a wallet of this service. */
+/** The wallets of this service, besides its own, whose units a completed intent moves: the receiver, and the owner of what a call takes. */
 import { newId } from '../../../proto/ids.ts';
+import { canonicalAddress } from '../../networks/addresses.ts';
+import { callOf } from '../../networks/token-calls.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
-import { creditDeposit, type DepositStanding, walletType } from '../wallets/public.ts';
+import { creditDeposit, type DepositStanding, debitWithdrawal, walletType } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
+import { unitsTaken } from './ledger.ts';
 import type { Loaded } from './step-context.ts';
 
 /**
@@ -19,8 +22,10 @@ export async function creditReceiver(
   standing: DepositStanding = 'final',
 ): Promise<void> {
   const { addressBook, store, random, arrive } = deps;
-  const { kind, network, destination, asset, token } = record;
-  if (kind === 'deploy' || kind === 'burn' || record.units === '0') return;
+  const { kind, network, destination, asset, token, call } = record;
+  const called = call && callOf(call);
+  if (kind === 'deploy' || kind === 'burn' || record.units === '0' || called?.kind === 'approve') return;
+  const fromAddress = called?.kind === 'transferFrom' ? canonicalAddress(network, called.from) : record.fromAddress;
   const owner = await addressBook.ownerOf(network, destination.address);
   if (owner === undefined) return;
   const receiver = await store.read(owner.tenant, walletType, owner.walletId);
@@ -36,7 +41,6 @@ export async function creditReceiver(
     const { address } = receiver.receive?.find((held) => held.address === destination.address) ?? own;
     const units = BigInt(record.units);
     const { tenant } = owner;
-    const { fromAddress } = record;
     await arrive({
       transferId: record.id,
       txId,
@@ -57,10 +61,30 @@ export async function creditReceiver(
     ...(token !== undefined && { token }),
     units: BigInt(record.units),
     txId,
-    fromAddress: record.fromAddress,
+    fromAddress,
     nowMs,
     standing,
     transferVersion: record.version,
+    newId: (prefix) => newId(prefix, nowMs, random),
+  });
+}
+
+/**
+ * The owner of units that a call moves (`transferFrom`) may be a wallet of ours, of any tenant: it is debited when nothing can undo it.
+ * May be repeated.
+ */
+export async function debitOwner(deps: IntentDependencies, { tenant, record }: Loaded, txId: string): Promise<void> {
+  const { addressBook, store, random } = deps;
+  const { network, destination, asset, token, call, fromAddress: spender } = record;
+  const units = BigInt(record.units);
+  const called = call && callOf(call);
+  if (called?.kind !== 'transferFrom' || units === 0n || unitsTaken(record) > 0n) return;
+  const owner = await addressBook.ownerOf(network, canonicalAddress(network, called.from));
+  if (owner === undefined || (token !== undefined && owner.tenant !== tenant)) return;
+  const nowMs = deps.clock.nowMs();
+  await debitWithdrawal(store, {
+    ...{ ...owner, asset, units, txId, spender, nowMs, toAddress: destination.address },
+    ...(token !== undefined && { token }),
     newId: (prefix) => newId(prefix, nowMs, random),
   });
 }

@@ -267,15 +267,16 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
 }
 
 function requestOf<B extends FeeChoice>(body: B): Omit<B, keyof FeeChoice> & { readonly fees: FeeChoice } {
-  const { fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte, ...request } = body;
-  return { ...request, fees: feesOf({ fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte }) };
+  const { fee_level, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, sats_per_vbyte, ...request } = body;
+  const chosen = { fee_level, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, sats_per_vbyte };
+  return { ...request, fees: feesOf(chosen) };
 }
 
-/** The fields that the caller chose. Throws ServiceError 400 for a level beside terms, and a tip alone. */
+/** The fields that the caller chose. Throws ServiceError 400 for a level beside prices, and a tip alone. */
 function feesOf(body: FeeChoice): FeeChoice {
   const chosen = Object.entries(body).filter(([, value]) => value !== undefined);
   const fees: FeeChoice = Object.fromEntries(chosen);
-  const beside = chosen.map(([name]) => name).find((name) => name !== 'fee_level');
+  const beside = chosen.map(([name]) => name).find((name) => name !== 'fee_level' && name !== 'gas_limit');
   if (fees.fee_level !== undefined && beside !== undefined) {
     const message = `takes fee_level or ${beside}, not both`;
     throw invalidFields([{ field: beside, issue: 'duplicate_field', message }]);

@@ -69,6 +69,7 @@ const feeChoice = {
   ),
   max_fee_per_gas: Type.Optional(Whole('wei, as a whole number; EVM, instead of `fee_level`')),
   max_priority_fee_per_gas: Type.Optional(Whole('wei of `max_fee_per_gas` for the tip, as a whole number')),
+  gas_limit: Type.Optional(Whole('units of gas, as a whole number; EVM, by default what the transaction needs')),
   sats_per_vbyte: Type.Optional(Whole('satoshi a virtual byte, as a whole number; Bitcoin, instead of `fee_level`')),
 } as const;
 const FeeTermsShown = Nullable(
@@ -77,6 +78,7 @@ const FeeTermsShown = Nullable(
       fee_level: Nullable(OneOf(feeLevels, { description: 'null: the caller named the terms' })),
       max_fee_per_gas: Nullable(Type.String({ description: 'EVM, wei' })),
       max_priority_fee_per_gas: Nullable(Type.String({ description: 'EVM, wei' })),
+      gas_limit: Nullable(Type.String({ description: 'EVM; null: what the transaction needs' })),
       sats_per_vbyte: Nullable(Type.String({ description: 'Bitcoin' })),
     },
     { title: 'FeeTerms', description: 'what is signed; null: the fee is fixed, or a custodian sets it' },

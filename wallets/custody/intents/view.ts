@@ -168,13 +168,15 @@ interface FeeTermsView {
   readonly fee_level: string | null;
   readonly max_fee_per_gas: string | null;
   readonly max_priority_fee_per_gas: string | null;
+  readonly gas_limit: string | null;
   readonly sats_per_vbyte: string | null;
 }
 
 export function feeTermsView(fees: FeeTerms | undefined): FeeTermsView | null {
   if (fees === undefined) return null;
-  const { fee_level, max_fee_per_gas = null, max_priority_fee_per_gas = null, sats_per_vbyte = null } = fees;
-  return { fee_level, max_fee_per_gas, max_priority_fee_per_gas, sats_per_vbyte };
+  const { fee_level, max_fee_per_gas = null, max_priority_fee_per_gas = null } = fees;
+  const { gas_limit = null, sats_per_vbyte = null } = fees;
+  return { fee_level, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, sats_per_vbyte };
 }
 
 function tokenOf(token: IntentRecord['token']): IntentView['token'] {

@@ -14,6 +14,7 @@ export type WalletHappening =
   | 'deposit_received'
   | 'deposit_reverted'
   | 'deposit_finalized'
+  | 'allowance_used'
   | 'balance_corrected';
 
 /** `object`: the wallet as it is shown, perhaps with more beside it. */

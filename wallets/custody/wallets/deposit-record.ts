@@ -1,6 +1,6 @@
 /**
- * A stored deposit: the amount credited to a wallet, and the transaction. Its id is derived from both. It is stored for as long
- * as a report of the same transaction may be repeated.
+ * A stored deposit or withdrawal: the amount credited to a wallet, or taken from it by another account, and the transaction. Its id is
+ * derived from both. It is stored for as long as a report of the same transaction may be repeated.
  */
 import { createHash } from 'node:crypto';
 import type { RecordType, Versioned } from '../../store/contract.ts';
@@ -12,7 +12,7 @@ export type DepositStanding = (typeof depositStandings)[number];
 export interface DepositRecord extends Versioned {
   readonly walletId: string;
   readonly asset: string;
-  /** Smallest units, a decimal integer. */
+  /** Smallest units, a decimal integer; below zero: they were taken. */
   readonly units: string;
   readonly txId: string;
   readonly fromAddress: string | null;
@@ -37,4 +37,8 @@ export function depositsIndex(walletId: string): string {
 
 export function depositId(walletId: string, txId: string): string {
   return `dep_${createHash('sha256').update(`${walletId} ${txId}`).digest('hex').slice(0, 32)}`;
+}
+
+export function withdrawalId(walletId: string, txId: string): string {
+  return depositId(walletId, `out ${txId}`);
 }

@@ -9,6 +9,7 @@ export {
   depositStandings,
   depositsIndex,
   depositType,
+  withdrawalId,
 } from './deposit-record.ts';
 export { creditDeposit } from './deposits.ts';
 export { defaultSigningApi, walletCreatedChange, walletFrom } from './new-wallet.ts';
@@ -17,3 +18,4 @@ export { openIntentsIndex, type WalletApprovalMode, type WalletRecord, walletSta
 export { walletRoutes } from './routes.ts';
 export { Wallet } from './schemas.ts';
 export { testWalletMaker } from './test-wallets.ts';
+export { debitWithdrawal } from './withdrawals.ts';

@@ -15,6 +15,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'wallet.archived': 'A wallet was archived; this is final.',
   'wallet.deposit_received': 'A wallet received funds.',
   'wallet.deposit_reverted': 'A reorganisation has undone a deposit that was not final: it will come again.',
+  'wallet.allowance_used': 'Another account took units of a wallet, as an allowance of the wallet let it.',
   'wallet.deposit_finalized': 'A deposit can no longer be undone: it is available.',
   'wallet.balance_corrected': 'Reconciliation corrected its balances; there is no transfer for it.',
   'transaction_intent.created': 'An intent was submitted.',

@@ -8,11 +8,10 @@ import type { RequestContext } from '../../../gateway/api/route.ts';
 import { Closed, DecimalText, Id } from '../../../gateway/api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../../gateway/api/visibility.ts';
 import { findAsset, termsOf } from '../../custody/assets/token-assets.ts';
-import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
+import { historyOf, intentType, type TransactionFacts, unitsTaken, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
 import { amountTakes, formatAmount, parseAmount } from '../../networks/amounts.ts';
-import { isMessage } from '../../providers/port/kinds.ts';
 
 export const TransactionBody = Closed(
   {
@@ -76,7 +75,7 @@ async function factsOfTransaction(
   };
 }
 
-/** The present state of the intent; its amount may already be reserved, so it is counted as available. A message reserves none. */
+/** The present state of the intent; its amount may already be reserved, so it is counted as available. What it does not take from the wallet is not. */
 async function factsOfIntent(context: RequestContext, intentId: string): Promise<TransactionFacts> {
   const intent = await context.store.read(context.tenant, intentType, intentId);
   if (intent === undefined || !mayUseConnection(context.principal, intent.connectionId)) {
@@ -86,7 +85,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
   const decimals = intent.token?.decimals ?? (await findAsset(context, intent.asset))?.decimals;
   if (decimals === undefined) throw new Error(`asset ${intent.asset} is not registered`);
   const units = BigInt(intent.units);
-  const own = isMessage(intent.kind) ? 0n : units;
+  const own = unitsTaken(intent);
   return {
     ...ofWallet(wallet),
     id: intent.id,
@@ -99,7 +98,7 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     message: intent.message,
     call: intent.call,
     toAddress: intent.destination.address,
-    availableUnits: available + (reserved < own ? reserved : own),
+    availableUnits: available + reserved - (reserved > own ? reserved - own : 0n),
     initiator: intent.initiator,
     metadata: intent.metadata,
     // The intent that is asked about is not counted.

@@ -15,6 +15,9 @@ import { ChainRejected } from './chain.ts';
 /** An output below this costs more to spend than its value, so no node relays it. */
 export const dustSats = 294n;
 export const inputsMax = 16;
+/** Of a transaction and those that it descends from, while they are not mined (Bitcoin Core's `-limitancestorcount`, `-limitancestorsize`). */
+export const ancestorsMax = 25;
+export const ancestorVbytesMax = 101_000;
 /** Virtual bytes: version, lock time, counts, marker and flag; a P2WPKH input with the longest signature. */
 export const overheadVbytes = 11n;
 export const inputVbytes = 68n;

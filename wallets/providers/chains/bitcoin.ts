@@ -3,6 +3,9 @@
  * once. A transaction whose rate is below the market waits: its inputs stay unspent, and its outputs do not exist, until the market
  * falls. One that spends an input of it, and pays more by a satoshi for each of its own virtual bytes, takes its place (BIP-125).
  *
+ * Like Bitcoin Core's, its mempool takes no transaction that, with those that it descends from and that are not mined yet, is more than
+ * 25 or has more than 101,000 virtual bytes.
+ *
  * It also holds outputs for payments, so that two payments never choose the same one: `hold` reserves them for a payment id
  * in one step and returns the same again, until they are spent or released.
  *
@@ -63,11 +66,13 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
       feeUnits: fee,
       vbytes: tx.vbytes,
       fails,
+      nowMs,
       minedAtMs: this.nextBlockMs(nowMs),
       outpoints,
       outputs: fails ? tx.outputs.map(({ sats }) => ({ address: from, sats })) : tx.outputs,
     });
     if (taken === 'missing_input') throw missingInput();
+    if (taken === 'too_long_chain') throw new ChainRejected(taken, 'it descends from too many that are not mined yet');
     if (taken === 'input_used') throw new ChainRejected(taken, 'an input is in a waiting transaction that pays more');
     return this.asOf(taken, nowMs);
   }

@@ -21,6 +21,10 @@ export interface ChainTransaction {
   readonly units: bigint;
   /** EVM: its effect, besides paying its fee. */
   readonly effect?: EvmEffect;
+  /** Of `transferFrom`: whose units it moves. */
+  readonly owner?: string;
+  /** Of `approve`. */
+  readonly allowance?: bigint;
   /** Smallest units of the network's native asset; the charged fee, also for a failed transfer. At most, until it is mined. */
   readonly feeUnits: bigint;
   /**
@@ -32,6 +36,8 @@ export interface ChainTransaction {
   readonly succeeded: boolean;
   /** It failed because its account could not pay for it when its turn came. */
   readonly uncovered: boolean;
+  /** It failed because its gas limit was below what it needs. */
+  readonly outOfGas: boolean;
   /** How many reorganisations have undone its block: it is in a later one since. */
   readonly reorganizations: number;
   /** The remaining fields are undefined until it is mined. */
@@ -50,6 +56,8 @@ export interface ChainMovement {
   readonly transaction: ChainTransaction;
   /** The amount that it adds to the address, or would take from it, without the fee. */
   readonly units: bigint;
+  /** What the address paid for it. */
+  readonly feeUnits: bigint;
 }
 
 /** Money from outside of the chain, in the form of its network's transaction. */
@@ -128,6 +136,7 @@ export type ChainRejection =
   | 'invalid_signature'
   | 'wrong_chain'
   | 'gas_too_low'
+  | 'gas_too_high'
   | 'fee_too_low'
   | 'fee_too_high'
   | 'nonce_too_low'
@@ -140,7 +149,9 @@ export type ChainRejection =
   /** An input is spent, or never existed. */
   | 'missing_input'
   /** An input is in a waiting transaction, and this one does not pay enough to replace it. */
-  | 'input_used';
+  | 'input_used'
+  /** Bitcoin: it descends from too many transactions that are not mined yet. Submit it again when they are. */
+  | 'too_long_chain';
 
 /** The chain refuses the transaction permanently. */
 export class ChainRejected extends Error {

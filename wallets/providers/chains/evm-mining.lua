@@ -3,12 +3,31 @@
 -- @include wallets/providers/chains/units.lua
 -- @include wallets/providers/chains/address-index.lua
 
+-- An allowance at least as large as what an account can hold is never used up.
+local unlimited = string.rep('9', 42)
+local function allow(prefix, asset, owner, spender, allowed)
+  local key = prefix .. 'allow:' .. asset .. ':' .. owner
+  if allowed == zero then redis.call('HDEL', key, spender) else redis.call('HSET', key, spender, allowed) end
+end
+-- False: the spender may not move so many units.
+local function use_allowance(prefix, tx)
+  local allowed = amount(redis.call('HGET', prefix .. 'allow:' .. tx.asset .. ':' .. tx.owner, tx.from))
+  if allowed < tx.units then return false end
+  if allowed ~= unlimited then allow(prefix, tx.asset, tx.owner, tx.from, minus(allowed, tx.units)) end
+  return true
+end
+
 -- Performs a transaction's effect. False: it reverts, and nothing has changed.
 local function perform(prefix, account, tx)
   local contract = prefix .. 'token:' .. tx.asset
   if tx.effect == 'deploy' then
     redis.call('HSET', contract, 'owner', tx.from, 'name', tx.name, 'symbol', tx.symbol, 'decimals', tx.decimals,
       'cap', tx.cap, 'left', tx.cap)
+    return true
+  end
+  if tx.effect == 'approve' then
+    local digits = #tx.allowance
+    allow(prefix, tx.asset, tx.from, tx.to, digits > 42 and unlimited or string.rep('0', 42 - digits) .. tx.allowance)
     return true
   end
   local payer, paid = account, tx.asset
@@ -18,9 +37,11 @@ local function perform(prefix, account, tx)
     payer, paid = contract, 'left'
   elseif tx.effect == 'burn' then
     receiver, received = contract, 'left'
+  elseif tx.effect == 'transferFrom' then
+    payer = prefix .. 'acct:' .. tx.owner
   end
   local held = amount(redis.call('HGET', payer, paid))
-  if held < tx.units then return false end
+  if held < tx.units or (tx.effect == 'transferFrom' and not use_allowance(prefix, tx)) then return false end
   redis.call('HSET', payer, paid, minus(held, tx.units))
   redis.call('HSET', receiver, received, plus(amount(redis.call('HGET', receiver, received)), tx.units))
   return true
@@ -62,7 +83,8 @@ local function mine_queued(prefix, account, nativeAsset, market, minedAtMs, rete
     redis.call('HDEL', key, 'underpriced')
     redis.call('PEXPIRE', key, retentionMs)
     note_mined(prefix, next, tx.from, minedAtMs, retentionMs)
-    if not failed then note(prefix, tx.to, 'in', next, minedAtMs, retentionMs) end
+    if not failed and tx.effect ~= 'approve' then note(prefix, tx.to, 'in', next, minedAtMs, retentionMs) end
+    if not failed and tx.owner then note(prefix, tx.owner, 'out', next, minedAtMs, retentionMs) end
     redis.call('HDEL', account, 'q:' .. nonce)
     nonce = nonce + 1
     redis.call('HSET', account, 'nonce', nonce)

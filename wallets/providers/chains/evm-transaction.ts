@@ -1,6 +1,6 @@
 /**
- * EIP-1559 transactions that move a coin or an ERC-20 token, deploy the token contract, mint and burn (token-contract.ts):
- * builds and parses them; the caller signs. Pure.
+ * EIP-1559 transactions that move a coin, deploy the token contract, or call it (token-contract.ts): builds and parses them; the caller
+ * signs. Pure.
  *
  * The envelope is 0x02 ‖ rlp([chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, gas_limit, destination, amount,
  * data, access_list, signature_y_parity, signature_r, signature_s]); the signed digest is the Keccak-256 of the same without
@@ -12,15 +12,17 @@ import { fromHex, toHex } from '../../../core/crypto/bytes.ts';
 import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { evmAccount } from '../../networks/addresses.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import { callData, parseCall, type TokenCall } from '../../networks/token-calls.ts';
+import { callableText, callData, parseCall, type TokenCall } from '../../networks/token-calls.ts';
 import { ChainRejected } from './chain.ts';
 import { type EvmFees, evmLimits } from './fees.ts';
 import { contractAddress, creationData, parseCreation, type TokenConstructor } from './token-contract.ts';
 
-/** The gas of each action, also its limit. */
+/** The gas of each action, also its limit unless another one is chosen. */
 export const coinGas = 21_000n;
 export const tokenGas = 65_000n;
 export const deployGas = 1_200_000n;
+/** No transaction may have a higher limit (EIP-7825). */
+export const gasMax = 2n ** 24n;
 
 const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
@@ -35,6 +37,8 @@ export interface EvmOrder {
   readonly nonce: bigint;
   readonly action: EvmAction;
   readonly fees: EvmFees;
+  /** Default: what the action needs. */
+  readonly gasLimit?: bigint | undefined;
 }
 
 export interface UnsignedEvm {
@@ -50,15 +54,15 @@ type Field = Uint8Array | bigint | Field[];
 
 const unsignedFields = 9;
 
-/** The same order always gives the same transaction: its gas is fixed. */
-export function unsignedEvm({ network, nonce, action, fees }: EvmOrder): UnsignedEvm {
+/** The same order always gives the same transaction. */
+export function unsignedEvm({ network, nonce, action, fees, gasLimit = gasOf(action) }: EvmOrder): UnsignedEvm {
   const { target, value, data } = partsOf(action);
   const parts: readonly Field[] = [
     chainIdOf(network),
     nonce,
     fees.maxPriorityFeePerGas,
     fees.maxFeePerGas,
-    gasOf(action),
+    gasLimit,
     target,
     value,
     data,
@@ -70,6 +74,14 @@ export function unsignedEvm({ network, nonce, action, fees }: EvmOrder): Unsigne
 
 export function gasOf({ kind }: Pick<EvmAction, 'kind'>): bigint {
   return { coin: coinGas, call: tokenGas, deploy: deployGas }[kind];
+}
+
+/** Below it nodes refuse the transaction: what it costs before anything runs (yellow paper, EIP-2028, EIP-3860). */
+export function intrinsicGas(action: EvmAction): bigint {
+  const { data, target } = partsOf(action);
+  const bytes = data.reduce((gas, byte) => gas + (byte === 0 ? 4 : 16), 0);
+  const creation = target.length > 0 ? 0 : 32_000 + 2 * Math.ceil(data.length / 32);
+  return coinGas + BigInt(bytes + creation);
 }
 
 function partsOf(action: EvmAction): {
@@ -112,6 +124,8 @@ export interface DecodedEvm {
   readonly coinNeeded: bigint;
   /** What it uses of its limit. */
   readonly gas: bigint;
+  /** The limit is too low: it uses all of it, and has no effect. */
+  readonly outOfGas: boolean;
   readonly fees: EvmFees;
 }
 
@@ -127,7 +141,9 @@ export function readUnsignedEvm(
 /** Reads a raw transaction and recovers its sender. Throws ChainRejected. */
 export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
   const parts = parse(raw, unsignedFields + 3);
-  const { action, nonce, value, feeMax, fees } = termsOf(network, parts);
+  const { action, nonce, value, feeMax, fees, gasLimit } = termsOf(network, parts);
+  const needed = gasOf(action);
+  const outOfGas = gasLimit < needed;
   const from = senderOf(parts);
   return {
     hash: evmHash(raw),
@@ -137,7 +153,8 @@ export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
       action.kind === 'deploy' ? contractAddress(from, nonce) : action.kind === 'call' ? action.contract : undefined,
     nonce: Number(nonce),
     coinNeeded: value + feeMax,
-    gas: gasOf(action),
+    gas: outOfGas ? gasLimit : needed,
+    outOfGas,
     fees,
   };
 }
@@ -159,13 +176,14 @@ function termsOf(network: NetworkId, fields: readonly Field[]) {
     throw new ChainRejected('unsupported_transaction', 'only an empty access list');
   }
   const action = actionOf(target, value, data);
-  const gas = gasOf(action);
-  if (gasLimit < gas) throw new ChainRejected('gas_too_low', `this transaction needs ${gas} gas`);
+  const least = intrinsicGas(action);
+  if (gasLimit < least) throw new ChainRejected('gas_too_low', `this transaction costs ${least} gas before it runs`);
+  if (gasLimit > gasMax) throw new ChainRejected('gas_too_high', `above ${gasMax} gas`);
   if (maxFee < evmLimits.min) throw new ChainRejected('fee_too_low', `below ${evmLimits.min} wei a unit of gas`);
   if (maxFee > evmLimits.max) throw new ChainRejected('fee_too_high', `above ${evmLimits.max} wei a unit of gas`);
   if (tip > maxFee) throw new ChainRejected('invalid_transaction', 'the tip is above the largest fee');
   const fees: EvmFees = { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip };
-  return { action, nonce, value, fees, feeMax: gasLimit * maxFee };
+  return { action, nonce, value, fees, gasLimit, feeMax: gasLimit * maxFee };
 }
 
 /** Only the chain knows whether such a contract exists. */
@@ -181,7 +199,7 @@ function actionOf(target: Uint8Array, value: bigint, data: Uint8Array): EvmActio
   if (data.length === 0) return { kind: 'coin', to: account, units: value };
   const call = value === 0n ? parseCall(data) : undefined;
   if (call === undefined) {
-    throw unsupported('tokens take transfer(address,uint256), mint(address,uint256) and burn(uint256) alone');
+    throw unsupported(`tokens take ${callableText}, mint(address,uint256) and burn(uint256) alone`);
   }
   return { kind: 'call', contract: account, call };
 }

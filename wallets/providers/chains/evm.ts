@@ -18,7 +18,7 @@ import { type DecodedEvm, decodeEvm } from './evm-transaction.ts';
 import { evmLimits } from './fees.ts';
 import { type EvmLedger, type NewEvmTransaction, queuedAheadMax, type TokenContract } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
-import { type TokenLog, transferLog, zeroAddress } from './token-contract.ts';
+import { type TokenLog, tokenLog, zeroAddress } from './token-contract.ts';
 
 /** An Ethereum node's receipt of a transaction, with the fields that this chain has. */
 export interface EvmReceipt {
@@ -41,13 +41,13 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
 
   async submit(raw: Uint8Array, nowMs: number, options: SubmitOptions = {}): Promise<ChainTransaction> {
     const decoded = decodeEvm(this.network, raw);
-    const { hash: id, gas, fees, from, nonce, coinNeeded } = decoded;
+    const { hash: id, gas, outOfGas, fees, from, nonce, coinNeeded } = decoded;
     const feeUnits = gas * fees.maxFeePerGas;
-    const fails = options.fails === true;
+    const fails = outOfGas || options.fails === true;
     const minedAtMs = this.nextBlockMs(nowMs);
     const taken = await this.ledger.submit({
       ...this.#effectOf(decoded),
-      ...{ id, from, gas, fees, feeUnits, fails, minedAtMs, nonce, coinNeeded, nowMs },
+      ...{ id, from, gas, outOfGas, fees, feeUnits, fails, minedAtMs, nonce, coinNeeded, nowMs },
     });
     if (taken === 'no_contract') throw new ChainRejected('unsupported_transaction', messages[taken]);
     if (typeof taken === 'string') throw new ChainRejected(taken, messages[taken]);
@@ -70,19 +70,35 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     return this.ledger.token(contract.toLowerCase());
   }
 
+  /** What each spender may move of an account's units, by address in lower case. `asset`: a symbol of the registry, or a contract. */
+  allowances(asset: string, owner: string): Promise<ReadonlyMap<string, bigint>> {
+    return this.ledger.allowances(this.#keyOf(asset).toLowerCase(), this.accountOf(owner));
+  }
+
   /** The receipt of a transaction of this chain; undefined until it is final. */
-  receiptOf({ from, to, asset, units, effect, succeeded, state }: ChainTransaction): EvmReceipt | undefined {
+  receiptOf({
+    from,
+    owner = from,
+    to,
+    asset,
+    units,
+    allowance,
+    effect,
+    succeeded,
+    state,
+  }: ChainTransaction): EvmReceipt | undefined {
     if (state !== 'confirmed') return undefined;
     const contract = this.#keyOf(asset);
     const isToken = contract !== this.nativeAsset;
     const deployed = effect === 'deploy' && succeeded;
+    const log =
+      allowance === undefined
+        ? tokenLog('Transfer', contract, effect === 'mint' ? zeroAddress : owner, to, units)
+        : tokenLog('Approval', contract, owner, to, allowance);
     return {
       status: succeeded ? 'success' : 'reverted',
       contractAddress: deployed ? contract : null,
-      logs:
-        succeeded && isToken && !deployed
-          ? [transferLog(contract, effect === 'mint' ? zeroAddress : from, effect === 'burn' ? zeroAddress : to, units)]
-          : [],
+      logs: succeeded && isToken && !deployed ? [log] : [],
     };
   }
 
@@ -110,7 +126,10 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
   #effectOf({
     action,
     contract,
-  }: DecodedEvm): Pick<NewEvmTransaction, 'effect' | 'asset' | 'to' | 'units' | 'needsContract' | 'token'> {
+  }: DecodedEvm): Pick<
+    NewEvmTransaction,
+    'effect' | 'asset' | 'to' | 'units' | 'needsContract' | 'token' | 'owner' | 'allowance'
+  > {
     const asset = contract ?? this.nativeAsset;
     switch (action.kind) {
       case 'coin':
@@ -120,10 +139,20 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
       case 'call': {
         const { call } = action;
         const { units } = call;
-        const needsContract = call.kind !== 'transfer' || this.#symbolOf(asset) === asset;
-        if (call.kind === 'burn') return { effect: 'burn', asset, to: zeroAddress, units, needsContract };
-        const effect = call.kind === 'mint' ? 'mint' : 'move';
-        return { effect, asset, to: call.to, units, needsContract };
+        // What the registry lists needs none; it is neither minted nor burned.
+        const needsContract = this.#symbolOf(asset) === asset;
+        switch (call.kind) {
+          case 'burn':
+            return { effect: 'burn', asset, to: zeroAddress, units, needsContract: true };
+          case 'mint':
+            return { effect: 'mint', asset, to: call.to, units, needsContract: true };
+          case 'transfer':
+            return { effect: 'move', asset, to: call.to, units, needsContract };
+          case 'approve':
+            return { effect: 'approve', asset, to: call.spender, units: 0n, allowance: units, needsContract };
+          case 'transferFrom':
+            return { effect: 'transferFrom', asset, owner: call.from, to: call.to, units, needsContract };
+        }
       }
     }
   }

@@ -22,10 +22,16 @@ export interface LedgerTransaction {
   readonly units: bigint;
   /** Only on the EVM chain. */
   readonly effect?: EvmEffect;
+  /** Of `transferFrom`: whose units it moves. */
+  readonly owner?: string;
+  /** Of `approve`. */
+  readonly allowance?: bigint;
   readonly feeUnits: bigint;
   readonly failed: boolean;
   /** Its account could not pay for it when its turn came. */
   readonly uncovered: boolean;
+  /** Its gas limit was below what it needs. */
+  readonly outOfGas: boolean;
   /** It waited for its turn too long. */
   readonly dropped: boolean;
   /** Another transaction has its place. */
@@ -60,6 +66,8 @@ export interface LedgerMovement {
   readonly transaction: LedgerTransaction;
   /** The amount that it adds to the address, or would take from it, without the fee. */
   readonly units: bigint;
+  /** What the address paid for it. */
+  readonly feeUnits: bigint;
 }
 
 export interface Ledger {
@@ -103,10 +111,17 @@ export interface NewEvmTransaction extends NewTransaction {
   readonly effect: EvmEffect;
   /** With `deploy`. */
   readonly token?: TokenConstructor;
+  /** With `transferFrom`: whose units it moves, lower case. */
+  readonly owner?: string;
+  /** With `approve`: any uint256. */
+  readonly allowance?: bigint;
   /** The ledger refuses it unless a contract exists at `asset`. */
   readonly needsContract: boolean;
   readonly nonce: number;
+  /** What it uses of its limit. */
   readonly gas: bigint;
+  /** The limit is too low: it uses all of it, and has no effect. */
+  readonly outOfGas: boolean;
   readonly fees: EvmFees;
   /** The amount of the native asset that its account must have. */
   readonly coinNeeded: bigint;
@@ -126,6 +141,8 @@ export type EvmRefusal = 'no_contract' | 'nonce_too_low' | 'nonce_too_high' | 'n
 export interface EvmLedger extends AccountLedger {
   /** `contract`: lower case. */
   token(contract: string): Promise<TokenContract | undefined>;
+  /** What each spender may move of an account's units; without those that may move none. Lower case. */
+  allowances(contract: string, owner: string): Promise<ReadonlyMap<string, bigint>>;
   /** Accepts the transaction, in the place of one with its nonce and lower fees, then mines the next ones of its account. */
   submit(transaction: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal>;
   /** Mines the next transactions of a waiting transaction's account; drops the transaction if it has waited too long. */
@@ -153,12 +170,13 @@ export interface Output {
 
 export interface NewBitcoinTransaction extends NewTransaction {
   readonly vbytes: bigint;
+  readonly nowMs: number;
   /** "<txid>:<index>" of its inputs. */
   readonly outpoints: readonly string[];
   readonly outputs: readonly Output[];
 }
 
-export type BitcoinRefusal = 'missing_input' | 'input_used';
+export type BitcoinRefusal = 'missing_input' | 'input_used' | 'too_long_chain';
 
 export interface WaitingBitcoin {
   readonly coins: readonly Coin[];

@@ -16,7 +16,15 @@ export {
 export { type Chain, ChainRejected, type ChainTransaction, ChainUnavailable, type SubmitOptions } from './chain.ts';
 export { type Chains, openChains } from './chains.ts';
 export type { EvmChain, EvmReceipt } from './evm.ts';
-export { type EvmAction, gasOf, readUnsignedEvm, signedEvm, unsignedEvm } from './evm-transaction.ts';
+export {
+  type EvmAction,
+  gasMax,
+  gasOf,
+  intrinsicGas,
+  readUnsignedEvm,
+  signedEvm,
+  unsignedEvm,
+} from './evm-transaction.ts';
 export {
   bitcoinLevel,
   bitcoinLimits,

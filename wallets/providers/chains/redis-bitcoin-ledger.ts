@@ -11,7 +11,7 @@
  *   own:<address>         the account that has its coins: free, held, acct and at are those of accounts
  *   used:<address>        an address with an account has had a coin
  */
-import type { Coin } from './bitcoin-transaction.ts';
+import { ancestorsMax, ancestorVbytesMax, type Coin } from './bitcoin-transaction.ts';
 import { type FundedBy, retentionMs } from './chain.ts';
 import { bitcoinLimits } from './fees.ts';
 import type {
@@ -53,11 +53,9 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
   }
 
   async submit(tx: NewBitcoinTransaction): Promise<LedgerTransaction | BitcoinRefusal> {
-    const { id, asset, from, to, minedAtMs, outpoints } = tx;
+    const { id, asset, from, to, nowMs, minedAtMs, outpoints } = tx;
     const [verdict, ...fields] = await this.#submit({
-      market,
-      minedAtMs,
-      retentionMs,
+      ...{ market, nowMs, minedAtMs, retentionMs, ancestorsMax, ancestorVbytesMax },
       tx: {
         ...{ id, asset, from, to },
         units: String(tx.units),

@@ -6,6 +6,8 @@
  *   acct:<address>   hash, an account: amounts by symbol of the coin, EVM: also by contract, lower case, and `nonce` and
  *                    `q:<nonce>`, the waiting hashes
  *   token:<address>  hash, EVM: a contract, its owner and arguments, and its remaining mintable units
+ *   allow:<contract>:<owner>
+ *                    hash, EVM: what each spender may move of an account's units
  *   fund:<key>       the faucet has served this key
  *   market           the price that was set last (fees.ts)
  *   confirmations    the number that was set last
@@ -146,7 +148,11 @@ function toMovement(
 ): LedgerMovement {
   const transaction = toTransaction(id, fields);
   const received = fields[`o:${address}`];
-  return { direction, transaction, units: direction === 'out' || !received ? transaction.units : BigInt(received) };
+  const { from, owner = from, feeUnits } = transaction;
+  if (direction === 'in') return { direction, transaction, units: BigInt(received ?? transaction.units), feeUnits: 0n };
+  // Of units that it moves for another account, it pays the fee alone.
+  const units = address === owner ? transaction.units : 0n;
+  return { direction, transaction, units, feeUnits: address === from ? feeUnits : 0n };
 }
 
 function toTransaction(id: string, stored: Readonly<Record<string, string>>): LedgerTransaction {
@@ -157,9 +163,12 @@ function toTransaction(id: string, stored: Readonly<Record<string, string>>): Le
     asset: stored.asset!,
     units: BigInt(stored.units!),
     ...(stored.effect !== undefined && { effect: stored.effect as EvmEffect }),
+    ...(stored.owner !== undefined && { owner: stored.owner }),
+    ...(stored.allowance !== undefined && { allowance: BigInt(stored.allowance) }),
     feeUnits: BigInt(stored.fee!),
     failed: stored.failed === '1',
     uncovered: stored.uncovered === '1',
+    outOfGas: stored.outOfGas === '1',
     dropped: stored.dropped === '1',
     replaced: stored.replacedBy !== undefined,
     underpriced: stored.underpriced === '1',

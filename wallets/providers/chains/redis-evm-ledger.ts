@@ -23,7 +23,7 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
   readonly #advance = this.script(advanceEvm);
 
   async submit(tx: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal> {
-    const { id, from, to, asset, nonce, effect, token, fees } = tx;
+    const { id, from, to, asset, nonce, effect, token, fees, owner = '', allowance = '' } = tx;
     const [verdict, ...fields] = await this.#submit({
       ...{
         nativeAsset: this.nativeAsset,
@@ -43,6 +43,9 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
         maxFee: String(fees.maxFeePerGas),
         tip: String(fees.maxPriorityFeePerGas),
         fails: tx.fails ? 1 : 0,
+        outOfGas: tx.outOfGas ? 1 : 0,
+        owner,
+        allowance: String(allowance),
       },
       token: token && { ...token, cap: toDigits(token.cap) },
     });
@@ -60,6 +63,11 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
     if (owner === undefined) return undefined;
     const supply = BigInt(cap!) - BigInt(left!);
     return { owner, name: name!, symbol: symbol!, decimals: Number(decimals), cap: BigInt(cap!), supply };
+  }
+
+  async allowances(contract: string, owner: string): Promise<ReadonlyMap<string, bigint>> {
+    const fields = await this.fields(`allow:${contract}:${owner}`);
+    return new Map(Object.entries(fields).map(([spender, units]) => [spender, BigInt(units)]));
   }
 
   override async balances(address: string): Promise<ReadonlyMap<string, bigint>> {

@@ -22,13 +22,14 @@ for i = 1, #undone, 2 do
     local index, name = prefixKey .. 'at:' .. address, direction .. ':' .. id
     if redis.call('ZSCORE', index, name) then redis.call('ZADD', index, nextMs, name) end
   end
-  local names = redis.call('HMGET', tx, 'from', 'to')
+  local names = redis.call('HMGET', tx, 'from', 'to', 'owner')
   if names[1] then
     redis.call('HSET', tx, 'minedAtMs', nextMs)
     redis.call('HINCRBY', tx, 'reorganized', 1)
     redis.call('ZADD', prefixKey .. 'mined', nextMs, id)
     move(names[1], 'out')
     move(names[2], 'in')
+    if names[3] then move(names[3], 'out') end
     for _, field in ipairs(redis.call('HKEYS', tx)) do
       local account = string.match(field, '^o:(.*)$')
       if account then move(account, 'in') end

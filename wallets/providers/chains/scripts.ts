@@ -40,6 +40,9 @@ interface BitcoinMining extends Mining {
 }
 
 interface SubmitBitcoin extends BitcoinMining {
+  nowMs: number;
+  ancestorsMax: number;
+  ancestorVbytesMax: number;
   tx: LuaFields;
   outpoints: readonly string[];
   outputs: readonly { readonly address: string; readonly sats: string }[];

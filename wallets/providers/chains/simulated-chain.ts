@@ -73,8 +73,8 @@ export abstract class SimulatedChain<L extends Ledger> {
     return found && this.#movementAsOf(found, nowMs);
   }
 
-  #movementAsOf({ direction, units, transaction }: LedgerMovement, nowMs: number): ChainMovement {
-    return { direction, units, transaction: this.shown(this.asOf(transaction, nowMs)) };
+  #movementAsOf({ transaction, ...effect }: LedgerMovement, nowMs: number): ChainMovement {
+    return { ...effect, transaction: this.shown(this.asOf(transaction, nowMs)) };
   }
 
   get #depthsDefault(): Depths {

@@ -39,16 +39,16 @@ function isShown({ direction, units }: Movement): boolean {
   return direction === 'out' || units > 0n;
 }
 
-function movementOf({ direction, units, transaction }: ChainMovement): Movement {
-  const { id, network, effect, feeUnits, state, succeeded, from, to } = transaction;
+function movementOf({ direction, units, feeUnits, transaction }: ChainMovement): Movement {
+  const { id, network, effect, state, succeeded, from, owner = from, to } = transaction;
   const minedAtMs = transaction.minedAtMs!;
   const { nativeAsset } = networkOf(network);
   // A deployment sends none of the native asset, and the transaction moves no units of the new token.
   const asset = effect === 'deploy' ? nativeAsset : transaction.asset;
   return {
     ...{ id, key: id, direction, reference: null, txId: id, asset, units },
-    fee: { asset: nativeAsset, units: direction === 'out' ? feeUnits : 0n },
-    counterparty: direction === 'out' ? to : from,
+    fee: { asset: nativeAsset, units: feeUnits },
+    counterparty: direction === 'out' ? to : owner,
     state: state !== 'confirmed' ? 'pending' : succeeded ? 'completed' : 'failed',
     providerStatus: state === 'confirmed' && !succeeded ? 'REVERTED' : state.toUpperCase(),
     ...{ bookedAtMs: minedAtMs, settledAtMs: minedAtMs, hasMoved: succeeded },

@@ -1,9 +1,10 @@
 -- Queues a transaction of an EVM account, unless it is known, and mines what is next. Answers a rejection (EvmRefusal,
 -- ledger.ts), or OK and the transaction's fields.
 -- needed: the coin that it needs in all. maxFee, tip: wei a unit of gas. market: the price until it is moved. fails,
--- needsContract: 1 or 0. queuedAheadMax: how far its nonce may lie ahead. token: of a deployment.
+-- needsContract, outOfGas: 1 or 0. queuedAheadMax: how far its nonce may lie ahead. token: of a deployment. owner: of transferFrom, whose
+-- units it moves. allowance: of approve, a decimal integer of any size. Both else empty.
 -- @include wallets/providers/chains/evm-mining.lua
--- @shape transaction = id, from, to, asset, units, needed, fee, gas, maxFee, tip, nonce, fails, effect
+-- @shape transaction = id, from, to, asset, units, needed, fee, gas, maxFee, tip, nonce, fails, outOfGas, effect, owner, allowance
 -- @shape token = name, symbol, decimals, cap
 -- @keys prefixKey
 -- @args nativeAsset, market, nowMs, minedAtMs, retentionMs, queuedAheadMax, needsContract, tx: transaction, token: token?
@@ -27,6 +28,10 @@ if redis.call('EXISTS', key) == 0 then
   end
   redis.call('HSET', key, 'from', tx.from, 'to', tx.to, 'asset', tx.asset, 'units', tx.units, 'needed', tx.needed,
     'fee', tx.fee, 'gas', tx.gas, 'maxFee', tx.maxFee, 'tip', tx.tip, 'nonce', tx.nonce, 'fails', tx.fails, 'queuedAtMs', nowMs, 'effect', tx.effect)
+  for _, name in ipairs({'owner', 'allowance'}) do
+    if tx[name] ~= '' then redis.call('HSET', key, name, tx[name]) end
+  end
+  if tx.outOfGas == '1' then redis.call('HSET', key, 'outOfGas', '1') end
   if token then
     redis.call('HSET', key, 'name', token.name, 'symbol', token.symbol, 'decimals', token.decimals, 'cap', token.cap)
   end

@@ -5,8 +5,8 @@
  * The chain runs no bytecode. It knows the contract by its creation code, which on any other chain deploys a contract
  * that refuses every call; the constructor's arguments follow it (string name, string symbol, uint8 decimals,
  * uint256 cap), ABI-encoded: https://docs.soliditylang.org/en/latest/abi-spec.html. Its functions (token-calls.ts) do what their names
- * say: transfer(address,uint256), mint(address,uint256), burn(uint256); each success logs
- * Transfer(address indexed,address indexed,uint256), from or to the zero address for mint and burn (ERC-20).
+ * say; each success logs Transfer(address indexed,address indexed,uint256), from or to the zero address for mint and burn, or
+ * Approval(address indexed,address indexed,uint256) (ERC-20).
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { RLP } from 'micro-eth-signer/core/rlp.js';
@@ -27,8 +27,12 @@ export interface TokenConstructor {
  *   deploy   the contract is created at `asset`, and `from` owns it
  *   mint     the contract makes `units` for `to`; reverts when `from` is not its owner, or above its cap
  *   burn     the contract destroys `units` of `from`; reverts when `from` holds less
+ *   approve  `to` may move `allowance` units of `from` from now on, instead of what it might before; it moves none
+ *   transferFrom
+ *            `units` go from `owner` to `to`; reverts when `owner` holds less or allows `from` less. What `from` may still move gets
+ *            less by it, except for an allowance that no account could use up
  */
-export type EvmEffect = 'move' | 'deploy' | 'mint' | 'burn';
+export type EvmEffect = 'move' | 'deploy' | 'mint' | 'burn' | 'approve' | 'transferFrom';
 
 export interface TokenLog {
   readonly address: string;
@@ -38,8 +42,7 @@ export interface TokenLog {
 
 export const zeroAddress = `0x${'0'.repeat(40)}`;
 
-/** Keccak-256 of Transfer(address,address,uint256). */
-const transferTopic = `0x${toHex(keccak_256(utf8('Transfer(address,address,uint256)')))}`;
+const topicOf = (event: 'Transfer' | 'Approval') => `0x${toHex(keccak_256(utf8(`${event}(address,address,uint256)`)))}`;
 
 /** INVALID, then the contract's name. */
 const runtimeCode = concatBytes(Uint8Array.of(0xfe), utf8('signmesh token v1'));
@@ -75,10 +78,16 @@ export function contractAddress(sender: string, nonce: bigint): string {
   return `0x${toHex(keccak_256(encoded).subarray(12))}`;
 }
 
-/** The contract's log of a movement. Accounts in lower case. */
-export function transferLog(contract: string, from: string, to: string, units: bigint): TokenLog {
+/** The contract's log of a movement, or of an allowance. Accounts in lower case. */
+export function tokenLog(
+  event: 'Transfer' | 'Approval',
+  contract: string,
+  from: string,
+  to: string,
+  units: bigint,
+): TokenLog {
   const topic = (account: string) => `0x${account.slice(2).padStart(64, '0')}`;
-  return { address: contract, topics: [transferTopic, topic(from), topic(to)], data: `0x${toHex(word(units))}` };
+  return { address: contract, topics: [topicOf(event), topic(from), topic(to)], data: `0x${toHex(word(units))}` };
 }
 
 function textTail(text: string): Uint8Array {

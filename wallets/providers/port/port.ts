@@ -130,6 +130,8 @@ export interface FeeChoice {
   /** EVM, wei a unit of gas: decimal integers. */
   readonly max_fee_per_gas?: string | undefined;
   readonly max_priority_fee_per_gas?: string | undefined;
+  /** EVM: a decimal integer. */
+  readonly gas_limit?: string | undefined;
   /** Bitcoin: a decimal integer. */
   readonly sats_per_vbyte?: string | undefined;
 }
@@ -140,6 +142,8 @@ export interface FeeTerms {
   readonly fee_level: FeeLevel | null;
   readonly max_fee_per_gas?: string;
   readonly max_priority_fee_per_gas?: string;
+  /** Absent: what the transaction needs. */
+  readonly gas_limit?: string;
   readonly sats_per_vbyte?: string;
 }
 
@@ -214,6 +218,7 @@ export interface TransferDraft {
   readonly units: bigint;
   readonly toAddress: string;
   readonly token?: TokenTerms;
+  readonly call?: EvmCall;
   readonly fees?: FeeChoice;
   readonly replaces?: ReplacedTransfer;
 }

@@ -60,8 +60,6 @@ const testFunds: Readonly<Record<string, bigint>> = {
 
 const slowQueueMs = 10_000;
 const unsettledAgainMs = 60_000;
-/** Retry time for coins that other transfers hold: those take a signing round. */
-const waitForCoinsMs = 50;
 
 const info: ProviderInfo = {
   kind: 'self_hosted',
@@ -213,7 +211,7 @@ async function advance(
   try {
     const submitted = await line.submit(meta, signer, transfer, outcome === 'fails_on_chain');
     if (submitted.kind === 'waits') {
-      return waiting(submitted.providerStatus, submitted.subStatus, intent.submission, nowMs + waitForCoinsMs);
+      return waiting(submitted.providerStatus, submitted.subStatus, intent.submission, nowMs + submitted.forMs);
     }
     const { transaction, signingSessionIds, raw } = submitted;
     return onChain(transaction, madeOf({ signingSessionIds, rawTransaction: raw }, line, transaction), time);

@@ -5,6 +5,7 @@
 import {
   type BitcoinChain,
   type BitcoinPayment,
+  ChainRejected,
   type Coin,
   dustSats,
   feeOfPayment,
@@ -20,6 +21,10 @@ import { NotDecided, ProviderRejected, ProviderUnavailable, type TransferDraft }
 import { assertDecided } from './decided.ts';
 import { bitcoinRateOf, chooseBitcoinRate } from './fee-choice.ts';
 import { addressOf, type Line, publicKeyOf } from './line.ts';
+
+const earlierFirst = { kind: 'waits', providerStatus: 'QUEUED', subStatus: 'AWAITING_EARLIER_TRANSACTION' } as const;
+/** Retry time for coins that other transfers hold: those take a signing round. */
+const waitForCoinsMs = 50;
 
 export function bitcoinLine(chain: BitcoinChain): Line {
   return {
@@ -56,7 +61,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
       const asked = { to: intent.destination.address, sats: BigInt(intent.units) };
       const holding = await chain.hold(intent.replaces?.root ?? intent.id, own, asked, rate, meta.nowMs);
       if (holding.kind === 'wait') {
-        return { kind: 'waits', providerStatus: 'QUEUED', subStatus: 'AWAITING_EARLIER_TRANSACTION' };
+        return { ...earlierFirst, forMs: waitForCoinsMs };
       }
       if (holding.kind === 'released') throw new ProviderUnavailable('the payment was given up');
       if (holding.kind !== 'held') {
@@ -100,7 +105,8 @@ export function bitcoinLine(chain: BitcoinChain): Line {
         unsigned,
         signatures.map(({ signature }) => signature),
       );
-      const transaction = await chain.submit(raw, meta.nowMs, { fails });
+      const transaction = await submitted(chain, raw, meta.nowMs, fails);
+      if (transaction === undefined) return { ...earlierFirst, forMs: chain.blockMs };
       return {
         kind: 'taken',
         transaction,
@@ -110,6 +116,16 @@ export function bitcoinLine(chain: BitcoinChain): Line {
     },
     abandon: ({ intent }) => chain.release(intent.id),
   };
+}
+
+/** undefined: it descends from too many that are not mined yet. The same bytes are submitted again. */
+async function submitted(chain: BitcoinChain, raw: Uint8Array, nowMs: number, fails: boolean) {
+  try {
+    return await chain.submit(raw, nowMs, { fails });
+  } catch (error) {
+    if (error instanceof ChainRejected && error.code === 'too_long_chain') return undefined;
+    throw error;
+  }
 }
 
 /** All of the coins go back to their wallet, less the fee. */

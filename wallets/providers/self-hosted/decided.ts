@@ -6,11 +6,12 @@ import { canonicalAddress } from '../../networks/addresses.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf, isClaimOf } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
-import { type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
+import { callOf, type TokenCall } from '../../networks/token-calls.ts';
+import { type DecidedTransaction, type IntentKind, NotDecided, type Transfer } from '../port/port.ts';
 
-/** What bytes to be signed do: those of a replacement are a transfer, as those that they replace, and so may those of a call be. */
+/** What bytes to be signed do: those of a replacement are a transfer or a call, as those that they replace. */
 export interface TransactionEffect {
-  readonly kind: Exclude<IntentKind, 'speed_up' | 'cancel' | 'message' | 'typed_data' | 'contract_call'>;
+  readonly kind: Extract<IntentKind, 'transfer' | 'deploy'> | TokenCall['kind'];
   /** Of a token; null: the network's coin. */
   readonly contract: string | null;
   readonly units: bigint;
@@ -36,7 +37,7 @@ export function assertDecided(
   const holds: Readonly<Record<string, boolean>> = {
     wallet: decided.wallet_id === wallet.id,
     network: decided.network === wallet.network,
-    kind: (decided.replaces === undefined && decided.call === undefined ? decided.kind : 'transfer') === effect.kind,
+    kind: kindOf(decided) === effect.kind,
     call:
       decided.call === undefined ||
       (decided.call.data === effect.data && address(decided.call.contract) === address(effect.contract ?? undefined)),
@@ -47,6 +48,11 @@ export function assertDecided(
     fee: decided.fee?.asset === coin && typeof feeMax === 'bigint' && effect.feeMax <= feeMax,
   };
   assertAll(holds);
+}
+
+function kindOf({ kind, call, replaces }: DecidedTransaction): string {
+  if (call !== undefined) return callOf(call).kind;
+  return replaces === undefined ? kind : 'transfer';
 }
 
 /** The same of a message. `hash`: what is to be signed. Throws NotDecided. */

@@ -2,7 +2,7 @@
 
 import { recoverEcdsa } from '../../../core/crypto/mock-ecdsa.ts';
 import { assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
-import { callData, callOf, type EvmCall } from '../../networks/token-calls.ts';
+import { callData, callOf, type EvmCall, type TokenCall, targetOf } from '../../networks/token-calls.ts';
 import {
   type EvmAction,
   type EvmChain,
@@ -23,13 +23,13 @@ import {
 } from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
 import { assertDecided, type TransactionEffect } from './decided.ts';
-import { chooseEvmFees, evmFeesOf } from './fee-choice.ts';
+import { chooseEvmFees, chooseGasLimit, evmFeesOf } from './fee-choice.ts';
 import { addressOf, type Line, publicKeyOf, wrongSignature } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
   return {
     chain,
-    async quote({ kind, asset, units, toAddress, token, wallet, fees: choice = {}, replaces }) {
+    async quote({ kind, asset, units, toAddress, token, call, wallet, fees: choice = {}, replaces }) {
       const receiver = toAddress.toLowerCase();
       const contracts = [...assetsOn(wallet.network), ...(token === undefined ? [] : [token])];
       if (contracts.some(({ contract }) => contract?.toLowerCase() === receiver)) {
@@ -41,7 +41,13 @@ export function evmLine(chain: EvmChain): Line {
       }
       const fees = chooseEvmFees(choice, await chain.market(), replaces && (replaces.fees ?? { fee_level: null }));
       const { maxFeePerGas } = evmFeesOf(fees);
-      return { units: maxFeePerGas * gasOf(actionOf({ kind, asset, units, to: toAddress, token })), fees };
+      const action = actionOf({ kind, asset, units, to: toAddress, token, call });
+      if (action.kind === 'call') await assertAllowed(chain, wallet, action.contract, asset, action.call);
+      const gasLimit = chooseGasLimit(choice, action);
+      return {
+        units: maxFeePerGas * (gasLimit ?? gasOf(action)),
+        fees: { ...fees, ...(gasLimit !== undefined && { gas_limit: String(gasLimit) }) },
+      };
     },
     receiptOf: (transaction) => chain.receiptOf(transaction),
     sequenceCounter: ({ id }) => `nonce:${id}`,
@@ -50,6 +56,7 @@ export function evmLine(chain: EvmChain): Line {
       if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);
       const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
         fees: evmFeesOf(intent.fees),
+        gasLimit: intent.fees?.gas_limit === undefined ? undefined : BigInt(intent.fees.gas_limit),
         action: actionOf({ ...intent, units: BigInt(intent.units), to: intent.destination.address }),
         nonce: number,
         purpose: intent.id,
@@ -114,10 +121,32 @@ function actionOf({ kind, asset, units, to, token, call }: Wanted): EvmAction {
   return { kind: 'call', contract, call: { kind: kind === 'mint' ? kind : 'transfer', to, units } };
 }
 
+/** As a node that estimates the gas of `transferFrom`. What changes before it is mined makes it fail on the chain. */
+async function assertAllowed(
+  chain: EvmChain,
+  wallet: HeldWallet,
+  contract: string,
+  asset: string,
+  call: TokenCall,
+): Promise<void> {
+  if (call.kind !== 'transferFrom') return;
+  const { from, units } = call;
+  const allowed = (await chain.allowances(contract, from)).get(addressOf(wallet).toLowerCase()) ?? 0n;
+  const refused = (issue: string, message: string) =>
+    new ProviderRejected(`data: ${message}`, { field: 'data', issue, providerCode: issue.toUpperCase() });
+  if (allowed < units) {
+    throw refused('insufficient_allowance', `${from} lets this wallet move ${allowed} units, by \`approve\``);
+  }
+  const balances = await chain.balances(from);
+  const held = balances.get(asset) ?? balances.get(contract.toLowerCase()) ?? 0n;
+  if (held < units) throw refused('insufficient_funds', `${from} holds ${held} units`);
+}
+
 interface EvmOrder {
   readonly action: EvmAction;
   readonly nonce: number;
   readonly fees: EvmFees;
+  readonly gasLimit?: bigint | undefined;
   readonly purpose: string;
   readonly policyReceipt: string;
   readonly options: SubmitOptions;
@@ -132,7 +161,7 @@ function effectOf(network: HeldWallet['network'], bytes: Uint8Array): Transactio
       return { kind: 'transfer', contract: null, units: action.units, to: action.to, feeMax };
     case 'call': {
       const { contract, call } = action;
-      const to = call.kind === 'burn' ? undefined : call.to;
+      const to = call.kind === 'burn' ? undefined : targetOf(call);
       const data = `0x${Buffer.from(callData(call)).toString('hex')}`;
       return { kind: call.kind, contract, units: call.units, to, feeMax, data };
     }
@@ -146,9 +175,9 @@ async function signAndSubmit(
   signer: ClusterSigner,
   chain: EvmChain,
   wallet: HeldWallet,
-  { action, nonce, fees, purpose, policyReceipt, options, check }: EvmOrder,
+  { action, nonce, fees, gasLimit, purpose, policyReceipt, options, check }: EvmOrder,
 ) {
-  const unsigned = unsignedEvm({ action, nonce: BigInt(nonce), network: wallet.network, fees });
+  const unsigned = unsignedEvm({ action, nonce: BigInt(nonce), network: wallet.network, fees, gasLimit });
   check(effectOf(wallet.network, unsigned.bytes));
   const signature = await signer.sign(meta, {
     walletId: wallet.id,

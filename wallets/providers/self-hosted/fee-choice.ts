@@ -3,10 +3,13 @@ import {
   bitcoinLevel,
   bitcoinLimits,
   defaultLevel,
+  type EvmAction,
   type EvmFees,
   evmLevel,
   evmLimits,
   type FeeLimits,
+  gasMax,
+  intrinsicGas,
   leastEvmReplacement,
 } from '../chains/public.ts';
 import { type FeeChoice, type FeeTerms, ProviderRejected } from '../port/port.ts';
@@ -21,7 +24,7 @@ export function evmFeesOf(terms: FeeTerms | undefined): EvmFees {
 }
 
 /** `replaced`: the terms of the transaction whose place it takes. */
-export function chooseEvmFees(choice: FeeChoice, market: bigint, replaced?: FeeTerms): FeeTerms {
+export function chooseEvmFees(choice: Omit<FeeChoice, 'gas_limit'>, market: bigint, replaced?: FeeTerms): FeeTerms {
   if (choice.sats_per_vbyte !== undefined) throw refused('sats_per_vbyte', 'not_applicable', 'belongs to Bitcoin');
   const none: EvmFees = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
   const least = replaced === undefined ? none : leastEvmReplacement(evmFeesOf(replaced));
@@ -43,16 +46,28 @@ export function chooseEvmFees(choice: FeeChoice, market: bigint, replaced?: FeeT
   return { fee_level: null, max_fee_per_gas: String(most), max_priority_fee_per_gas: String(tip) };
 }
 
+/** The limit that is chosen for an action; undefined: what the action needs. */
+export function chooseGasLimit({ gas_limit: chosen }: FeeChoice, action: EvmAction): bigint | undefined {
+  if (chosen === undefined) return undefined;
+  const limit = BigInt(chosen);
+  const least = intrinsicGas(action);
+  if (limit < least) throw refused('gas_limit', 'gas_limit_too_low', `the network takes no less than ${least} for it`);
+  if (limit > gasMax) throw refused('gas_limit', 'gas_limit_too_high', `the network takes at most ${gasMax}`);
+  return limit;
+}
+
 /** Satoshi a virtual byte. */
 export function bitcoinRateOf(terms: FeeTerms | undefined): bigint {
   if (terms?.sats_per_vbyte === undefined) return bitcoinLevel(defaultLevel, bitcoinLimits.initial);
   return BigInt(terms.sats_per_vbyte);
 }
 
+const evmFields = ['max_fee_per_gas', 'max_priority_fee_per_gas', 'gas_limit'] as const;
+
 /** `least`: the lowest rate that takes the place of a transaction. */
 export function chooseBitcoinRate(choice: FeeChoice, market: bigint, least = 0n): FeeTerms {
-  const foreign = choice.max_fee_per_gas === undefined ? 'max_priority_fee_per_gas' : 'max_fee_per_gas';
-  if (choice[foreign] !== undefined) throw refused(foreign, 'not_applicable', 'belongs to EVM networks');
+  const foreign = evmFields.find((field) => choice[field] !== undefined);
+  if (foreign !== undefined) throw refused(foreign, 'not_applicable', 'belongs to EVM networks');
   if (choice.sats_per_vbyte === undefined) {
     const level = choice.fee_level ?? defaultLevel;
     const rate = larger(bitcoinLevel(level, market), least);

@@ -24,8 +24,8 @@ export type ChainSubmission =
       readonly raw: string;
       readonly signingSessionIds: readonly string[];
     }
-  /** Nothing is signed yet: other transfers hold the needed coins. */
-  | { readonly kind: 'waits'; readonly providerStatus: string; readonly subStatus: string };
+  /** Its chain does not have it: other transfers hold the needed coins, or come first. */
+  | { readonly kind: 'waits'; readonly providerStatus: string; readonly subStatus: string; readonly forMs: number };
 
 export interface Line {
   readonly chain: Chain;

@@ -37,7 +37,8 @@ export function onChain(
   told: Omit<Submission, 'hash'>,
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
 ): TransferProgress {
-  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs, finalAtMs, reorganizations } = transaction;
+  const { id, network, state, succeeded, uncovered, outOfGas, feeUnits } = transaction;
+  const { confirmedAtMs, finalAtMs, reorganizations } = transaction;
   const made = reorganizations === 0 ? told : { ...told, reorganizations };
   const submission: Submission = { hash: id, ...made };
   if (state === 'dropped') {
@@ -81,10 +82,12 @@ export function onChain(
       stage: 'failed',
       providerTxId: id,
       providerStatus: 'REVERTED',
-      subStatus: 'FAILED_ON_CHAIN',
+      subStatus: outOfGas && !uncovered ? 'OUT_OF_GAS' : 'FAILED_ON_CHAIN',
       error: uncovered
         ? { code: 'INSUFFICIENT_FUNDS', message: 'the account could not pay for the transaction when its turn came' }
-        : { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
+        : outOfGas
+          ? { code: 'OUT_OF_GAS', message: 'its gas limit is below what it needs; all of that gas is paid' }
+          : { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
       feePaid,
       numberUsed: true,
       submission,

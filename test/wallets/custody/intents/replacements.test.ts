@@ -4,6 +4,7 @@ import { Transaction as BitcoinTransaction } from 'bitcoinjs-lib';
 import { Transaction } from 'ethers';
 import { describe, expect, test } from 'vitest';
 import { bitcoinTestnetAddress } from '../../../../wallets/networks/addresses.ts';
+import { formatAmount } from '../../../../wallets/networks/amounts.ts';
 import { makeSelfHosted } from '../../../../wallets/providers/self-hosted/adapter.ts';
 import { isThorough } from '../../../support/thorough.ts';
 import { until } from '../../../support/until.ts';
@@ -13,6 +14,7 @@ import { type Death, Process, storeCalls } from './support/mortal.ts';
 import { gwei, StuckDesk } from './support/stuck-desk.ts';
 
 const oneEth = 10n ** 18n;
+const ether = (units: bigint) => formatAmount(units, 18);
 
 /** A transfer that waits: it was signed at a low fee, and then the market rose. */
 async function stuck(desk: StuckDesk, body: object = {}) {
@@ -192,6 +194,8 @@ describe('on EVM', () => {
       'fee_too_high',
     ],
     ['a rate of Bitcoin', { sats_per_vbyte: '2' }, 'sats_per_vbyte', 'not_applicable'],
+    ['a gas limit below what nodes take', { gas_limit: '20999' }, 'gas_limit', 'gas_limit_too_low'],
+    ['a gas limit above what nodes take', { gas_limit: '16777217' }, 'gas_limit', 'gas_limit_too_high'],
   ])('refuses %s, and names the field', async (_, fees, field, issue) => {
     const desk = await StuckDesk.start();
     await expect(desk.transfer({ asset: 'ETH', amount: '1', ...fees })).rejects.toSatisfy(
@@ -200,6 +204,44 @@ describe('on EVM', () => {
         return named === field && why === issue;
       },
     );
+  });
+
+  test.each([
+    ['its own need', undefined, 65_000n, 65_000n],
+    ['the highest limit', '16777216', 16_777_216n, 65_000n],
+    ['too little', '64999', 64_999n, 64_999n],
+    ['the least that nodes take', '21596', 21_596n, 21_596n],
+  ])('a transfer with %s reserves its limit and pays what it uses', async (_, gas_limit, limit, used) => {
+    const desk = await StuckDesk.start();
+    const [coin, tokens] = [await desk.balance('ETH'), await desk.balance('USDC')];
+    const body = {
+      asset: 'USDC',
+      amount: '1',
+      fee_level: 'low',
+      destination: { address: `0x${'11'.repeat(20)}` },
+      gas_limit,
+    };
+    const estimate = await desk.call('estimateTransactionIntent', { body });
+    const made = await desk.transfer(body);
+    expect(estimate.fee).toMatchObject({ reserved: made.fee.reserved, terms: made.fee.terms });
+    expect(made.fee).toMatchObject({
+      reserved: ether(1_500_000_000n * limit),
+      terms: { gas_limit: gas_limit ?? null },
+    });
+    await desk.run();
+    const { status, sub_status, fee, provider_error, provider_details } = await desk.call('getTransactionIntent', {
+      params: { id: 'wal_1', txId: made.id },
+    });
+    const failed = ['failed', 'OUT_OF_GAS', 'OUT_OF_GAS'];
+    expect([status, sub_status, provider_error?.code]).toEqual(
+      used < 65_000n ? failed : ['completed', null, undefined],
+    );
+    expect(fee.paid).toBe(ether(1_500_000_000n * used));
+    expect(Transaction.from(provider_details.raw_transaction).gasLimit).toBe(limit);
+    expect(await desk.balance('ETH')).toEqual({ available: coin.available - 1_500_000_000n * used, reserved: 0n });
+    const moved = used < 65_000n ? 0n : 1_000_000n;
+    expect(await desk.balance('USDC')).toEqual({ available: tokens.available - moved, reserved: 0n });
+    for (const asset of ['ETH', 'USDC']) expect(await desk.balance(asset)).toEqual(await desk.onChain(asset));
   });
 
   test('a fee that rises by less than a tenth is refused, and the message says the least', async () => {
@@ -291,6 +333,29 @@ describe('on Bitcoin', () => {
     else expect(next.outs[0]!.value).toBe(35_000_000n);
     const purposes = desk.signer.orders.map(({ purpose }) => purpose);
     expect(new Set(purposes).size).toBe(purposes.length);
+  });
+
+  test('of a long chain of changes 25 transactions wait for a block together; those behind them wait until these are mined', async () => {
+    const desk = await StuckDesk.start(testnet);
+    // All coins become one, so that every transfer spends the change of the one before.
+    const ownerOf = async (_: string, address: string) =>
+      address === desk.address ? { tenant: desk.tenant, walletId: 'wal_1' } : undefined;
+    Object.assign(desk.deps, { addressBook: { ownerOf } });
+    await desk.transfer({ asset: 'BTC', amount: '0.999', destination: { address: desk.address } });
+    await desk.run();
+    const sent: string[] = [];
+    for (let index = 0; index < 26; index += 1) {
+      const { id } = await desk.transfer({ asset: 'BTC', amount: '0.0001', destination: { address: receiver } });
+      sent.push(id);
+    }
+    for (const id of sent) await desk.step(id);
+    const states = await Promise.all(sent.map((id) => statusOf(desk, id)));
+    expect(states).toEqual([...Array(25).fill('confirming'), 'signing AWAITING_EARLIER_TRANSACTION']);
+    const orders = desk.signer.orders.length;
+    await desk.run(3);
+    expect(await statusOf(desk, sent.at(-1)!)).toBe('completed');
+    expect(desk.signer.orders).toHaveLength(orders);
+    expect(await desk.balance('BTC')).toEqual(await desk.onChain('BTC'));
   });
 
   test('a rate that rises too little is refused, and the message says the least', async () => {

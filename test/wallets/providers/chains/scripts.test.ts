@@ -113,7 +113,7 @@ const evm = (id: string, nonce: number, more: object = {}) => ({
   ...{ nativeAsset: 'ETH', market: 1, nowMs: at, minedAtMs: at + 10, retentionMs, queuedAheadMax: 3, needsContract: 0 },
   tx: {
     ...{ id, from: 'a', to: 'b', asset: 'ETH', units: digits(3), needed: digits(4), fee: digits(1), nonce, fails: 0 },
-    ...{ gas: 1, maxFee: 1, tip: 0 },
+    ...{ gas: 1, maxFee: 1, tip: 0, outOfGas: 0, owner: '', allowance: '' },
     ...{ effect: 'move', ...more },
   },
 });
@@ -185,6 +185,39 @@ describeScript('wallets/providers/chains/submit-evm.lua', (script) => {
     expect(await script.redis.hget(`${p}acct:a`, 'ETH')).toBe(digits(left));
     expect(Object.keys(await account('b'))).toHaveLength(received);
     expect(await script.redis.exists(`${p}at:b`)).toBe(0);
+  });
+
+  test('what runs out of gas says so, costs its fee and moves nothing', async () => {
+    await fund();
+    expect(await submit(evm('t', 0, { fails: 1, outOfGas: 1 }))).toMatchObject({ failed: '1', outOfGas: '1' });
+    expect(await account('a')).toEqual({ ETH: digits(9), nonce: '1' });
+  });
+
+  test.each([
+    ['all of it', '3', []],
+    ['a part of it', '5', ['s', digits(2)]],
+    ['one that no account can use up', '9'.repeat(43), ['s', '9'.repeat(42)]],
+  ])('an allowance lets its spender move the units of another: %s', async (_, allowance, left) => {
+    await fund();
+    await script.redis.hset(`${p}acct:a`, 'tok', digits(3));
+    await script.redis.hset(`${p}acct:s`, 'ETH', digits(9));
+    const taking = (id: string, nonce: number) =>
+      evm(id, nonce, { asset: 'tok', from: 's', owner: 'a', effect: 'transferFrom' });
+    expect((await submit(taking('early', 0))).failed).toBe('1');
+    const approved = await submit(
+      evm('t', 0, { asset: 'tok', to: 's', units: digits(0), effect: 'approve', allowance }),
+    );
+    expect(approved).toMatchObject({ failed: '0', allowance });
+    expect((await submit(taking('u', 1))).failed).toBe('0');
+    expect(Object.entries(await script.redis.hgetall(`${p}allow:tok:a`)).flat()).toEqual(left);
+    expect((await submit(taking('late', 2))).failed).toBe('1');
+    expect(await account('b')).toEqual({ tok: digits(3) });
+    expect((await account('a')).tok).toBe(digits(0));
+    // The owner's index has what was taken; the spender's only what it paid for.
+    expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['out:t', 'out:u']);
+    expect(await script.redis.zrange(`${p}at:s`, '0', '-1')).toEqual(['out:early', 'out:late', 'out:u']);
+    await submit(evm('w', 1, { asset: 'tok', to: 's', units: digits(0), effect: 'approve', allowance: '0' }));
+    expect(await script.redis.exists(`${p}allow:tok:a`)).toBe(0);
   });
 
   test('a contract is deployed; its owner alone mints, within its cap, and what is burned can be minted again', async () => {
@@ -335,7 +368,7 @@ describeScript('wallets/providers/chains/fund-bitcoin.lua', (script) => {
 
 describeScript('wallets/providers/chains/submit-bitcoin.lua', (script) => {
   const submit = (outpoints: readonly string[], more: object = {}) => ({
-    ...{ market: 1, minedAtMs: at, retentionMs, outpoints },
+    ...{ market: 1, nowMs: at - 1, minedAtMs: at, retentionMs, outpoints, ancestorsMax: 3, ancestorVbytesMax: 9 },
     tx: { ...{ id: 'ef', asset: 'BTC', from: 'a', to: 'b', units: '6', fee: '1', vbytes: '1', fails: 0 }, ...more },
     outputs: [
       { address: 'b', sats: '6' },
@@ -358,6 +391,27 @@ describeScript('wallets/providers/chains/submit-bitcoin.lua', (script) => {
     expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['out:ef']);
     expect(await script.redis.zrange(`${p}at:b`, '0', '-1')).toEqual(['in:ef']);
     expect(((await script.refused({ prefixKey }, call)) as string[])[0]).toBe('OK');
+  });
+
+  test.each<[string, readonly string[], object, boolean]>([
+    ['three transactions, each counted once', ['a2', 'a1'], {}, true],
+    ['four transactions', ['a3'], {}, false],
+    ['as many virtual bytes', ['a1'], { vbytes: '7' }, true],
+    ['one virtual byte more', ['a1'], { vbytes: '8' }, false],
+    ['one transaction: the others are mined', ['a3'], { nowMs: at }, true],
+  ])('it may descend from what is not mined: %s', async (_, from, more, takes) => {
+    const { nowMs = at - 1, ...tx } = more as { readonly nowMs?: number };
+    for (const [index, id] of ['a1', 'a2', 'a3'].entries()) {
+      const parents = ['', 'a1', 'a1,a2'][index]!;
+      await script.redis.hset(`${p}tx:${id}`, { minedAtMs: at, vbytes: 2, parents });
+      await script.redis.set(`${p}utxo:${id}:0`, '6:a');
+    }
+    const outpoints = from.map((name) => `${name}:0`);
+    const call = { ...submit(outpoints, tx), nowMs };
+    if (!takes) return expect(await script.refused({ prefixKey }, call)).toEqual(['too_long_chain']);
+    expect(((await script.call({ prefixKey }, call)) as string[])[0]).toBe('OK');
+    const parents = nowMs === at ? null : outpoints.map((outpoint) => outpoint.slice(0, 2)).join(',');
+    expect(await script.redis.hget(`${p}tx:ef`, 'parents')).toBe(parents);
   });
 
   test('without one of its inputs it is refused, and nothing has changed', async () => {
@@ -506,8 +560,9 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
   test('the transactions of its blocks are in the next one, in the indices of their addresses too', async () => {
     await mined('early', 10);
     await mined('failed', 20, { confirmations: '9', reorganized: '1' });
-    await mined('paid', 40, { 'o:c': '5' });
+    await mined('paid', 40, { 'o:c': '5', owner: 'd' });
     for (const address of ['b', 'c']) await script.redis.zadd(`${p}at:${address}`, 40, 'in:paid');
+    await script.redis.zadd(`${p}at:d`, 40, 'out:paid');
     expect(await script.call({ prefixKey }, args)).toEqual(['OK', 2]);
     const fields = ['early', 'failed', 'paid'].map((id) =>
       script.redis.hmget(`${p}tx:${id}`, 'minedAtMs', 'reorganized'),
@@ -518,6 +573,7 @@ describeScript('wallets/providers/chains/reorganize.lua', (script) => {
       ['50', '1'],
     ]);
     expect(await script.redis.zrange(`${p}at:a`, '49', '60', 'BYSCORE')).toEqual(['out:failed', 'out:paid']);
+    expect(await script.redis.zscore(`${p}at:d`, 'out:paid')).toBe('50');
     for (const address of ['b', 'c']) {
       expect(await script.redis.zrange(`${p}at:${address}`, 0, '-1', 'WITHSCORES')).toEqual(['in:paid', '50']);
     }

@@ -16,7 +16,10 @@ const erc20 = new Interface([
   'function transfer(address to, uint256 units)',
   'function mint(address to, uint256 units)',
   'function burn(uint256 units)',
+  'function approve(address spender, uint256 units)',
+  'function transferFrom(address from, address to, uint256 units)',
   'event Transfer(address indexed from, address indexed to, uint256 units)',
+  'event Approval(address indexed owner, address indexed spender, uint256 units)',
 ]);
 const zero = `0x${'0'.repeat(40)}`;
 const gold = { name: 'Gold', symbol: 'GLD', decimals: 6, cap: 1_000n };
@@ -38,7 +41,8 @@ async function send(key: Wallet, nonce: number, data: string, to: string | null 
   const gasLimit = to === null ? deployGas : tokenGas;
   return chain.submit(await evmRaw(key, { nonce, data, to, gasLimit }), startMs);
 }
-const call = (name: 'transfer' | 'mint' | 'burn', ...args: readonly unknown[]) => erc20.encodeFunctionData(name, args);
+const call = (name: 'transfer' | 'mint' | 'burn' | 'approve' | 'transferFrom', ...args: readonly unknown[]) =>
+  erc20.encodeFunctionData(name, args);
 const deploy = () => send(issuer, 0, `0x${toHex(creationData(gold))}`, null);
 async function logOf(id: string) {
   const { logs, status } = chain.receiptOf((await chain.transaction(id, finalMs))!)!;
@@ -68,6 +72,10 @@ describe('encoding', () => {
       expect(`0x${toHex(callData({ kind, to, units: 7n }))}`).toBe(call(kind, to, 7n));
     }
     expect(`0x${toHex(callData({ kind: 'burn', units: 7n }))}`).toBe(call('burn', 7n));
+    expect(`0x${toHex(callData({ kind: 'approve', spender: to, units: 7n }))}`).toBe(call('approve', to, 7n));
+    expect(`0x${toHex(callData({ kind: 'transferFrom', from: zero, to, units: 7n }))}`).toBe(
+      call('transferFrom', zero, to, 7n),
+    );
   });
 
   it('names the address that ethers computes', () => {

@@ -72,12 +72,15 @@ export class StuckDesk extends IntentDesk {
   async run(rounds = 4, deps: IntentDependencies = this.deps): Promise<void> {
     const steps = new IntentSteps(deps);
     for (let round = 0; round < rounds; round += 1) {
-      for (const id of await this.#open()) {
-        const task = { tenant: this.tenant, id, record: undefined, wallet: undefined, number: null, dueAtMs: 0 };
-        await steps.run(task, () => false);
-      }
+      for (const id of await this.#open()) await this.step(id, steps);
       this.nowMs += this.chain.blockMs;
     }
+  }
+
+  /** Lets one take its steps. */
+  async step(id: string, steps = new IntentSteps(this.deps)): Promise<void> {
+    const task = { tenant: this.tenant, id, record: undefined, wallet: undefined, number: null, dueAtMs: 0 };
+    await steps.run(task, () => false);
   }
 
   async #open(): Promise<readonly string[]> {
