@@ -13,7 +13,10 @@ export class Failure extends Error {
   }
 }
 
+const foreign = 'Run it as the user who owns that, or choose another place.';
 const lacks: Readonly<Record<string, string>> = {
+  EACCES: foreign,
+  EPERM: foreign,
   EMFILE: 'Raise the limit of open files (ulimit -n).',
   ENFILE: 'The system has too many open files: end other processes.',
   ENOSPC: 'Free some space there.',

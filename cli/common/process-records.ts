@@ -10,6 +10,7 @@ export {
   type ProcessIdentity,
   parseRecord,
   processorMs,
+  processorWaitMs,
   signal,
 } from '../../core/actors/live/process-identity.ts';
 

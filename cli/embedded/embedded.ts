@@ -3,7 +3,7 @@
  * its banner to its last output.
  */
 import { randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setImmediate as untilIdle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -64,7 +64,7 @@ const sameSignalMs = 700;
 /** Resolves, with an exit code, when it has stopped. */
 export async function upEmbedded(options: EmbeddedUp): Promise<number> {
   checkSettings(options.settings);
-  const stateFile = options.state === undefined ? undefined : resolve(options.state);
+  const stateFile = options.state === undefined ? undefined : stateFileAt(resolve(options.state));
   const recording = options.record === undefined ? undefined : await recordingTo(options.record);
   for (const file of [stateFile, recording?.path]) if (file !== undefined) checkWritable(file);
   const locks: Lock[] = [];
@@ -348,6 +348,15 @@ async function writeScenario(
   if (text === undefined) return false;
   writeFileSync(path, text, { mode: 0o600 });
   return true;
+}
+
+/** A link is followed, so that its file is replaced and not the link, and has one lock. Throws a Failure. */
+function stateFileAt(path: string): string {
+  if (!existsSync(path)) return path;
+  const file = realpathSync(path);
+  // A device has no end, a pipe perhaps no writer.
+  if (!statSync(file).isFile()) throw new Failure(`${path} cannot be read: it is no file. Name another one.`);
+  return file;
 }
 
 function stateIn(path: string): StoredState | undefined {

@@ -3,7 +3,6 @@
  * foreign cluster would find sessions and keys there that its nodes cannot serve. The first cluster writes its id down, and each
  * further one its own under its number; this check refuses any other by name.
  */
-import type { Redis as RedisClient } from 'ioredis';
 import type { RedisRefusal } from '../../core/actors/live/redis-refusal.ts';
 import { redisHosts } from '../../core/redis/address.ts';
 import { firstCluster, ofCluster } from '../../core/redis/clusters.ts';
@@ -19,7 +18,7 @@ const retryMs = 250;
 export type Owner = Pick<Roster, 'clusterId' | 'number' | 'installation'>;
 
 /**
- * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster or of an older version, exit 1
+ * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster, of an older version or one that deletes records, exit 1
  * (RedisUnusable) for one that cannot be used. Resolves when the database is this cluster's.
  */
 export async function claimRedis(
@@ -35,7 +34,7 @@ export async function claimRedis(
 
 async function claim(url: string, key: string, clusterId: string): Promise<void> {
   const owner = await withRedis(url, async (redis) => {
-    await checkVersion(redis, url);
+    checkServer(await redis.info('server', 'memory'), url);
     await redis.set(key, clusterId, 'NX');
     return redis.get(key);
   });
@@ -68,11 +67,20 @@ export async function claimRedisPatiently(url: string, owner: Owner, patience: C
   }
 }
 
-async function checkVersion(redis: RedisClient, url: string): Promise<void> {
-  const version = /redis_version:((\d+)\.\S+)/.exec(await redis.info('server'));
+/** `info`: as Redis describes itself. */
+function checkServer(info: string, url: string): void {
+  const version = /redis_version:((\d+)\.\S+)/.exec(info);
   if (version && Number(version[2]) < redisMajorNeeded) {
     throw new Failure(
       `REDIS_URL: the Redis at ${redisHosts(url)} is version ${version[1]}, and ${redisMajorNeeded} or newer is needed.`,
+      exitCodes.usage,
+    );
+  }
+  // Without maxmemory it never does.
+  const policy = /maxmemory:0\b/.test(info) ? undefined : /maxmemory_policy:(\S+)/.exec(info)?.[1];
+  if (policy !== undefined && policy !== 'noeviction') {
+    throw new Failure(
+      `REDIS_URL: the Redis at ${redisHosts(url)} deletes records when its memory is full (maxmemory-policy ${policy}): a deleted idempotency key lets a transfer happen twice. Set maxmemory-policy to noeviction.`,
       exitCodes.usage,
     );
   }

@@ -1,27 +1,39 @@
 /**
  * The time limit of a start: it may run as long as it makes progress. On a busy machine every step takes many times as long, so
- * no step has its own limit; a start without progress for a minute fails.
+ * no step has its own limit; a start without progress for a minute fails. Time in which its processes wait for a processor does
+ * not count: with more of them than processors, a minute gives each of them seconds (40 clusters beside each other on two cores).
  */
-const stalledAfterMs = 60_000;
+import { processorWaitMs } from '../common/process-records.ts';
+
+export const stalledAfterMs = 60_000;
 
 export class Progress {
-  readonly #stalledAfterMs: number;
-  #signs = '';
-  #sinceMs = performance.now();
+  readonly #pids: () => readonly number[];
+  #signs: string | undefined;
+  #stalledMs = 0;
+  #readAtMs = 0;
+  #waitedMs = 0;
 
-  constructor(stalledAfter = stalledAfterMs) {
-    this.#stalledAfterMs = stalledAfter;
+  /** `pids`: the processes that the start waits for. */
+  constructor(pids: () => readonly number[] = () => []) {
+    this.#pids = pids;
   }
 
-  get stalledAfterMs(): number {
-    return this.#stalledAfterMs;
-  }
-
-  /** `signs`: a text that changes with progress. True when it has been the same for too long. */
-  isStalled(signs: string): boolean {
+  /** `signs`: a text that changes with progress. Returns the time for which it has been the same. */
+  stalledMs(signs: string): number {
     const nowMs = performance.now();
-    if (signs !== this.#signs) this.#sinceMs = nowMs;
+    const sinceMs = nowMs - this.#readAtMs;
+    const waitedMs = this.#pids().reduce((sum, pid) => sum + processorWaitMs(pid), 0);
+    // The sum falls when one of them ends.
+    const starvedMs = Math.max(0, waitedMs - this.#waitedMs);
+    this.#stalledMs = signs === this.#signs ? this.#stalledMs + Math.max(0, sinceMs - starvedMs) : 0;
     this.#signs = signs;
-    return nowMs - this.#sinceMs >= this.#stalledAfterMs;
+    this.#readAtMs = nowMs;
+    this.#waitedMs = waitedMs;
+    return this.#stalledMs;
+  }
+
+  isStalled(signs: string): boolean {
+    return this.stalledMs(signs) >= stalledAfterMs;
   }
 }

@@ -47,6 +47,8 @@ export type Ask = (path: string, request: Asked) => Promise<{ readonly status: n
 export interface ReadyKeysOptions {
   readonly ask: Ask;
   readonly nodes: number;
+  /** The processes that make the keys. None: this one does. */
+  readonly pids?: () => readonly number[];
   /** Called with the service's own message at each retry. */
   readonly onWaiting?: (why: string) => void;
 }
@@ -115,10 +117,11 @@ function refused(session: string, answer: DkgAnswer): Failure {
 /** Calls that it repeats while the service cannot serve them yet. */
 class Patience {
   readonly #options: ReadyKeysOptions;
-  readonly #progress = new Progress();
+  readonly #progress: Progress;
 
   constructor(options: ReadyKeysOptions) {
     this.#options = options;
+    this.#progress = new Progress(options.pids);
   }
 
   /** Throws `failure` when no progress came for too long. */

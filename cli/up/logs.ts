@@ -1,10 +1,10 @@
 /** `signmesh logs`: the logs of a data directory's processes, merged in one order, past and new. */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { processName } from '../../scenarios/faults/cluster-names.ts';
-import { exitCodes, Failure } from '../common/failure.ts';
+import { errorCode, errorText, exitCodes, Failure } from '../common/failure.ts';
 import { parseRecord, printable, readable } from '../start/log-record.ts';
 
 export interface LogsOptions {
@@ -70,9 +70,17 @@ export async function logs({ dataDir, processes: named, lines, follow, raw }: Lo
   return exitCodes.ok;
 }
 
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw new Failure(`Cannot read ${folder}: ${errorText(error)}`);
+  }
+}
+
 function logNames(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+  return filesIn(folder)
     .filter((file) => file.endsWith(extension))
     .map((file) => file.slice(0, -extension.length))
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));

@@ -5,7 +5,7 @@ import { Failure } from '../common/failure.ts';
 import { askHealth, type Health, noHealth } from '../common/gateway-health.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import type { Settings } from '../settings/config.ts';
-import { Progress } from '../start/progress.ts';
+import { Progress, stalledAfterMs } from '../start/progress.ts';
 import type { Screen } from '../start/screen.ts';
 import type { Cluster } from './cluster.ts';
 import { completeChange } from './state-change.ts';
@@ -69,7 +69,7 @@ export async function startProcesses(
   let health = noHealth;
   await screen.step(
     'cluster',
-    () => untilHealthy(start, (latest) => (health = latest)),
+    () => untilHealthy(cluster, start, (latest) => (health = latest)),
     () => {
       const joined = `${health.status}, ${health.nodes_ready} of ${health.nodes_total} nodes joined`;
       return health.status === 'ok' ? joined : [joined, ...health.reasons].join('; ');
@@ -88,23 +88,23 @@ function claimOwn(redisUrl: string, owner: Owner, onWaiting: (why: string) => vo
 
 /** Waits a while for all nodes; then a quorum is enough, and the banner gets a notice above it. Throws a Failure. */
 async function untilHealthy(
+  cluster: Cluster,
   { settings, screen, httpUrl, isStopping }: StartOfProcesses,
   note: (health: Health) => void,
 ): Promise<void> {
-  const patience = new Progress(patienceMs);
-  const progress = new Progress();
+  const progress = new Progress(() => Object.values(cluster.pids));
   for (;;) {
     const health = await askHealth(`${httpUrl()}/v1/health`);
     note(health);
     if (isStopping()) throw new Failure('The start was interrupted.');
     if (health.status === 'ok') return;
-    const signs = JSON.stringify(health);
+    const stalledMs = progress.stalledMs(JSON.stringify(health));
     const lacksNodesAlone = health.status === 'degraded' && health.nodes_ready < health.nodes_total;
-    if (patience.isStalled(signs) && lacksNodesAlone && health.reasons.length <= 1) {
+    if (stalledMs >= patienceMs && lacksNodesAlone && health.reasons.length <= 1) {
       screen.notice('Some nodes have not joined; continuing without them.');
       return;
     }
-    if (progress.isStalled(signs)) {
+    if (stalledMs >= stalledAfterMs) {
       const why = health.reasons.map((reason) => `${reason}. `).join('');
       throw new Failure(`The cluster is ${health.status}. ${why}See the logs in ${settings.SIGNMESH_DATA_DIR}.`);
     }

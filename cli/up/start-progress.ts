@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { errorText, Failure } from '../common/failure.ts';
 import { processorMs } from '../common/process-records.ts';
-import { Progress } from '../start/progress.ts';
+import { Progress, stalledAfterMs } from '../start/progress.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 /** A child that died this often before it was ready makes no more progress. */
@@ -34,12 +34,12 @@ export function missingOf(children: readonly SupervisedChild[]): string {
 
 /** Resolves when all serve. Rejects with a Failure that names the culprit, also when none makes progress any more. */
 export async function untilReady(children: readonly SupervisedChild[], dataDir: string): Promise<void> {
-  const progress = new Progress();
+  const progress = new Progress(() => children.flatMap(({ pid }) => pid ?? []));
   let timer: NodeJS.Timeout | undefined;
   const stalled = new Promise<never>((_, reject) => {
     timer = setInterval(() => {
       if (!progress.isStalled(signsOf(children))) return;
-      const forS = progress.stalledAfterMs / 1000;
+      const forS = stalledAfterMs / 1000;
       reject(
         new Failure(`Not ready, and no progress for ${forS} s: ${missingOf(children)}. See ${join(dataDir, 'logs')}.`),
       );

@@ -354,7 +354,13 @@ class Run {
     const { token } = sandbox;
     return this.#screen.step(
       'keys',
-      () => readyKeys({ ask: askAt(this.#httpUrl, token), nodes, onWaiting: (why) => (waitingFor = why) }),
+      () =>
+        readyKeys({
+          ask: askAt(this.#httpUrl, token),
+          nodes,
+          pids: () => Object.values(this.#cluster?.pids ?? {}),
+          onWaiting: (why) => (waitingFor = why),
+        }),
       (keys) => {
         if (keys) return `${keys.length} ready-made`;
         return waitingFor === '' ? 'making the ready-made ones' : `waiting: ${waitingFor}`;

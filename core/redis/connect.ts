@@ -47,7 +47,7 @@ export function connectRedis(
   timeOutByAnswers();
   const maxRetriesPerRequest = isPatient ? null : 0;
   if (address.nodes.length === 1) {
-    const redis = new Redis(url, { ...options, maxRetriesPerRequest });
+    const redis = new Redis(url, { ...options, maxRetriesPerRequest, reconnectOnError: isDemoted });
     if (gathersWrites) gatherWrites(redis);
     if (replicas > 0) waitForReplicas(redis, replicas);
     return redis;
@@ -89,6 +89,14 @@ export function connectRedis(
   if (replicas > 0) cluster.on('+node', (node: Redis) => waitForReplicas(node, replicas));
   // It has every Redis command and event in use, except `duplicate` (subscriber.ts).
   return cluster as unknown as Redis;
+}
+
+/**
+ * Whether Redis has become a replica: after a failover its name may lead to the new primary already, which a connection that stays
+ * open never finds.
+ */
+function isDemoted({ message }: Error): boolean {
+  return message.startsWith('READONLY');
 }
 
 /**

@@ -32,12 +32,20 @@ export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
 /** How long a client may take to send a request. */
 const requestTimeoutDefaultMs = 30_000;
 
+/**
+ * Calls at once of one connection. A well-behaved client holds back further ones (RFC 9113 §5.1.2), one that does not loses its
+ * connection: all frames that have arrived are handled in one turn, so without a bound one caller without a token could fill the
+ * memory, and stop every other call for seconds.
+ */
+const streamsMax = 1_000;
+
 /** The whole server, and the one service by name. */
 export const healthServices: readonly string[] = ['', MpcWalletService.typeName];
 
 const options = {
   'grpc.max_receive_message_length': grpcMessageBytesMax,
   'grpc.max_send_message_length': grpcMessageBytesMax,
+  'grpc.max_concurrent_streams': streamsMax,
   // Detects silent clients, and frees the places of their calls.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 10_000,

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Failure } from '../../cli/common/failure.ts';
+import { Failure, machineFailure } from '../../cli/common/failure.ts';
 import { makeDataDirectory, makeDirectory } from '../../cli/common/files.ts';
+import { logs } from '../../cli/up/logs.ts';
 
 let folder: string;
 
@@ -29,6 +30,19 @@ describe('makeDirectory', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(() => makeDirectory(path.startsWith('/') ? path : join(folder, path))).toThrow(Failure);
   });
+});
+
+test.each(['EACCES', 'EPERM'])('what another user owns is one line and a remedy: %s', (code) => {
+  const error = Object.assign(new Error(`${code}: it is not yours, open '/data/run/up.lock'`), { code });
+  expect(machineFailure(error)?.message).toMatch(/up[.]lock'[.] Run it as the user who owns that/);
+});
+
+test('logs that cannot be read are not said to be missing', async () => {
+  const dataDir = join(folder, 'file');
+  writeFileSync(dataDir, '');
+  const options = { processes: [], lines: 1, follow: false, raw: false };
+  await expect(logs({ dataDir, ...options })).rejects.toThrow(/^Cannot read .*file.logs: ENOTDIR/);
+  await expect(logs({ dataDir: folder, ...options })).rejects.toThrow(/no cluster has run there/);
 });
 
 describe('makeDataDirectory', () => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { claimRedis } from '../../cli/redis/redis-owner.ts';
 import { oldPortForMs } from '../../cli/up/child-ports.ts';
@@ -49,6 +50,21 @@ test('the first cluster owns it, every time; another is refused by name and with
     message: expect.stringContaining('another cluster (cl_first; this one is cl_second)'),
   });
   expect((refusal as Error).message).not.toContain(new URL(url).password);
+});
+
+test('a Redis that deletes records when its memory is full is refused, with the remedy', async () => {
+  const url = await startRedis();
+  const operator = new Redis(url);
+  onTestFinished(() => operator.disconnect());
+  await operator.config('SET', 'maxmemory-policy', 'volatile-lru');
+  await claimRedis(url, { clusterId: 'cl_first' });
+  await operator.config('SET', 'maxmemory', '1gb');
+  await expect(claimRedis(url, { clusterId: 'cl_first' })).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/deletes records .*maxmemory-policy volatile-lru.*to noeviction[.]$/),
+  });
+  await operator.config('SET', 'maxmemory-policy', 'noeviction');
+  await claimRedis(url, { clusterId: 'cl_first' });
 });
 
 test('a Redis that is not there, or is none, cannot be used', async () => {

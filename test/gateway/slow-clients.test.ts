@@ -93,6 +93,44 @@ it('where every connection has a request under way, a new one is closed', async 
   expect(busy.some(({ closed }) => closed)).toBe(false);
 });
 
+/** The error code in the frame GOAWAY (RFC 9113 §6.8) of what a server has sent. */
+function goAway(frames: Buffer): Buffer | undefined {
+  for (let at = 0; at < frames.length; at += 9 + frames.readUIntBE(at, 3)) {
+    if (frames[at + 3] === 7) return frames.subarray(at + 13, at + 17);
+  }
+  return undefined;
+}
+
+it('a gRPC client that opens streams without end loses its connection; other calls go on', async () => {
+  gateway = await openGateway({});
+  const other = await gateway.grpcClient();
+  const [, port] = other.getChannel().getTarget().split(':').slice(-2);
+  const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, payload]);
+  };
+  // Names by their numbers in HPACK's static table (RFC 7541, appendix A), values as texts of less than 128 bytes.
+  const field = (name: readonly number[], value: string) => [...name, value.length, ...Buffer.from(value)];
+  const path = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
+  const post = [0x83, 0x86, ...field([0x04], path), ...field([0x01], 'x'), ...field([0x0f, 0x10], 'application/grpc')];
+  const headers = Buffer.from(post);
+  const settings = [frame(4, 0, 0, Buffer.alloc(0)), frame(4, 1, 0, Buffer.alloc(0))];
+  const flood = Array.from({ length: 1_100 }, (_, index) => frame(1, 4, 2 * index + 1, headers));
+  const attacker = client(Number(port), '');
+  const received: Buffer[] = [];
+  attacker.socket.on('data', (bytes) => received.push(bytes));
+  attacker.socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), ...settings, ...flood]));
+  await until(() => attacker.closed, 'the connection of the client is closed');
+  // With an error: a client that is silent loses it later, and with none.
+  expect(goAway(Buffer.concat(received))).not.toEqual(Buffer.alloc(4));
+  const { error } = await grpcCall(other, path, new Uint8Array());
+  expect(error).toBeUndefined();
+});
+
 it('a gRPC stream whose client never ends its request is answered DEADLINE_EXCEEDED and closed; other calls go on', async () => {
   gateway = await openGateway({ requestTimeoutMs: 1_000 });
   const app = gateway;

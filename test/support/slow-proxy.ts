@@ -6,13 +6,15 @@ export interface SlowProxy {
   readonly port: number;
   /** Every answer is this late, in milliseconds. May be changed. */
   delayMs: number;
+  /** Of new connections. May be changed. */
+  targetPort: number;
   stop(): Promise<void>;
 }
 
 export async function startSlowProxy(targetPort: number, delayMs: number): Promise<SlowProxy> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1');
+    const target = connect(proxy.targetPort, '127.0.0.1');
     for (const [socket, other] of [
       [client, target],
       [target, client],
@@ -39,6 +41,7 @@ export async function startSlowProxy(targetPort: number, delayMs: number): Promi
   const proxy: SlowProxy = {
     port: (server.address() as AddressInfo).port,
     delayMs,
+    targetPort,
     stop: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

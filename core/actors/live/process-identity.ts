@@ -72,6 +72,16 @@ export function processorMs(pid: number): number {
   return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) * tickMs;
 }
 
+/** Time in which the process, its first thread, could run and got no processor. 0: it is gone, or the system does not tell. */
+export function processorWaitMs(pid: number): number {
+  try {
+    const [, waitedNs] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ');
+    return Number(waitedNs) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
 function beganAt(pid: number): string | undefined {
   if (process.platform !== 'linux') {
     const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });

@@ -1,8 +1,11 @@
-/** Connections to a Redis Cluster: what the client sends by itself, beside the commands that it is given. */
+/** Connections: what the client sends by itself, beside the commands that it is given, and when it gives one up. */
 import { EventEmitter } from 'node:events';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { connectRedis } from '../../../core/redis/connect.ts';
+import { startRedis } from '../../support/redis.ts';
+import { startSlowProxy } from '../../support/slow-proxy.ts';
+import { until } from '../../support/until.ts';
 
 const late = () => Promise.reject(new Error('Command timed out'));
 let redis: Redis | undefined;
@@ -23,6 +26,24 @@ async function unhandled(run: () => unknown): Promise<string[]> {
   }
   return found;
 }
+
+test('a name that leads to another primary after a failover: the connection to the old one is given up', async () => {
+  const [old, other] = [await startRedis(), await startRedis()];
+  const name = await startSlowProxy(old.port, 0);
+  redis = connectRedis(`redis://127.0.0.1:${name.port}`, { isPatient: false });
+  try {
+    await redis.set('key', 'old');
+    await redis.replicaof('127.0.0.1', other.port);
+    name.targetPort = other.port;
+    await until(() => redis?.set('key', 'new'), 'a write');
+    const reader = new Redis(other.url);
+    expect(await reader.get('key')).toBe('new');
+    reader.disconnect();
+  } finally {
+    redis.disconnect();
+    await Promise.all([name, old, other].map((each) => each.stop()));
+  }
+});
 
 test('an ASKING that a node which stands still does not answer in time ends no process', async () => {
   redis = connectRedis('redis://127.0.0.1:1,redis://127.0.0.1:2', { isPatient: true, lazyConnect: true });

@@ -1,12 +1,13 @@
 /** The state of an embedded service as a file: what a later run finds, and what is refused. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { takeLock } from '../../../cli/common/lock.ts';
 import { upEmbedded } from '../../../cli/embedded/embedded.ts';
 import { sizeOf } from '../../../cli/embedded/requested.ts';
 import { loadSettings } from '../../../cli/settings/config.ts';
@@ -162,5 +163,17 @@ it('refuses before it starts what it could not save at the end', async () => {
     /my[.]yaml cannot be written: .*ENOENT.*my[.]yaml'[.]$/,
   );
   await expect(start({ record: join(folder, 'My.yaml') })).rejects.toThrow(/lower case, digits and dashes/);
-  await expect(start({ state: folder })).rejects.toThrow(/cannot be read/);
+  for (const state of [folder, '/dev/null']) await expect(start({ state })).rejects.toThrow(/cannot be read: it is no/);
+});
+
+it('uses the file that a link names: it has one lock under both names', async () => {
+  const file = join(folder, 'linked.state');
+  const link = join(folder, 'link.state');
+  writeFileSync(file, readFileSync(path));
+  symlinkSync(file, link);
+  const settings = loadSettings({ SIGNMESH_HTTP_PORT: '0', SIGNMESH_GRPC_PORT: '0' }).settings;
+  const options = { settings, seed: undefined, nodes: undefined, json: true, verbose: false, detached: false };
+  const lock = takeLock(`${file}.lock`, file);
+  await expect(upEmbedded({ ...options, state: link, record: undefined })).rejects.toThrow(/in use by another/);
+  lock.release();
 });

@@ -69,7 +69,10 @@ describe('a try', () => {
   });
 
   test('any row of them: as many tries as the schedule has pauses and one, counted all, the last ones kept', () => {
-    const statuses = fc.array(fc.constantFrom(0, 200, 301, 404, 410, 500, 503), { minLength: 1, maxLength: 60 });
+    const statuses = fc.array(fc.constantFrom(0, 200, 299, 300, 301, 404, 410, 500, 503), {
+      minLength: 1,
+      maxLength: 60,
+    });
     const pauses = fc.array(fc.integer({ min: 1, max: 1_000 }), { maxLength: 50 });
     fc.assert(
       fc.property(statuses, pauses, (row, schedule) => {
@@ -77,7 +80,10 @@ describe('a try', () => {
         for (const status of row) {
           if (delivery.status === 'delivered' || delivery.status === 'failed') break;
           const outcome = status === 0 ? silent : answered(status);
-          const { after, retryAtMs, endpoint } = evaluateTry(delivery, outcome, nowMs, 0.5, schedule);
+          // Of clocks of which each is behind the last.
+          const triedMs = nowMs - delivery.attemptCount;
+          const { after, retryAtMs, endpoint } = evaluateTry(delivery, outcome, triedMs, 0.5, schedule);
+          expect(after.updatedAtMs).toBe(nowMs);
           expect(after.version).toBe(delivery.version + 1);
           expect(after.attemptCount).toBe(delivery.attemptCount + 1);
           expect(after.attempts.length).toBe(Math.min(after.attemptCount, attemptsKept));
@@ -88,9 +94,18 @@ describe('a try', () => {
         }
         expect(delivery.attemptCount).toBeLessThanOrEqual(schedule.length + 1);
         const refused = row.slice(0, delivery.attemptCount);
-        expect(delivery.status === 'delivered').toBe(refused.at(-1) === 200);
+        expect(delivery.status === 'delivered').toBe([200, 299].includes(refused.at(-1)!));
       }),
     );
+  });
+
+  test('of more than are kept the oldest one goes', () => {
+    const schedule = Array.from({ length: attemptsKept + 1 }, () => 100);
+    const tried = schedule.reduce(
+      (before, _, index) => evaluateTry(before, answered(500 + index), nowMs, 0.5, schedule).after,
+      queued,
+    );
+    expect(tried.attempts.map(({ status }) => status)).toEqual(schedule.map((_, index) => 500 + index).slice(1));
   });
 
   test('asked for anew has the whole schedule before it', () => {
