@@ -5,12 +5,18 @@
  */
 import type { Address, Behaviour, Context, Step, Trace } from '../core/actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
-import { type Call, CallErrorCode, type CloseKeyRequest } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  type Call,
+  CallErrorCode,
+  type CloseKeyRequest,
+  type RefreshKeyRequest,
+} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { OrchestrationContext } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { newId } from '../proto/ids.ts';
+import { newId, refreshSessionId } from '../proto/ids.ts';
 import { keyBinding } from '../proto/key-schemes.ts';
 import {
   identifierCharsMax,
+  isRefreshSession,
   isWalletKey,
   opaqueBytesMax,
   reservedSessionPrefixes,
@@ -118,6 +124,9 @@ function route(
     case 'previewPartial':
     case 'readNoncePools':
       return routeSandboxCall(facts, request, config.sandbox);
+    case 'refreshKey':
+      if (isRefreshable(request.value) && frame.order) break;
+      return errorEffect(facts, CallErrorCode.MALFORMED, 'a gateway orders version 2 or higher of a client’s own key');
     case 'makeKey':
     case 'sign':
       if (frame.walletService) break;
@@ -187,6 +196,11 @@ function dispatch(
       }
       return handOver(dkgAddress(tenant, sessionId), true);
     }
+    case 'refreshKey': {
+      if (call.fault) return refuse(call.fault);
+      const { keyId, version } = call.request;
+      return handOver(dkgAddress(tenant, refreshSessionId(keyId, version)), false);
+    }
     case 'exchangeDkgShares':
       return toSession('session_id', call.request.sessionId, (id) => dkgAddress(tenant, id));
     case 'submitSignatureShare':
@@ -208,11 +222,16 @@ function dispatch(
 
   function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {
     if (sessionId === '') return refuse(call.fault ?? answer('INVALID_REQUEST', `${field} is missing`));
-    // Only the wallet service may take part in making a wallet's key.
-    const hidden = isWalletKey(sessionId) && !call.walletService;
+    // Only the wallet service may take part in making a wallet's key, and a gateway's own call in a refresh.
+    const hidden = isRefreshSession(sessionId) || (isWalletKey(sessionId) && !call.walletService);
     if (hidden || !sessionIdPattern.test(sessionId)) return refuse(call.fault ?? answer('SESSION_NOT_FOUND'));
     return handOver(address(sessionId), false);
   }
+}
+
+/** A wallet's or vault's key may be deleted meanwhile, and a node would store its share again. */
+function isRefreshable({ keyId, version }: RefreshKeyRequest): boolean {
+  return sessionIdPattern.test(keyId) && !isWalletKey(keyId) && version > 1;
 }
 
 /** Only gateways send it, on their own behalf: an invalid one is a bug of the gateway. */

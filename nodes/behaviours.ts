@@ -8,9 +8,8 @@
 import { identityFromSeed } from '../core/crypto/identity.ts';
 import { nodeOrderKey } from '../core/crypto/order-macs.ts';
 import { type Roster, rosterDigest } from '../proto/roster.ts';
-import { dkgBehaviour } from './dkg/dkg-actor.ts';
+import { type DkgActorState, dkgBehaviour } from './dkg/dkg-actor.ts';
 import type { DkgParty, SandboxKeys } from './dkg/party.ts';
-import type { DkgState } from './dkg/state.ts';
 import type { NodeBehaviour } from './records/messages.ts';
 import { nonceHedge } from './signer/nonce-hedge.ts';
 import { signerBehaviour } from './signer/signer-actor.ts';
@@ -31,7 +30,7 @@ export interface NodeIdentity {
 
 export interface NodeBehaviours {
   readonly signer: NodeBehaviour<SignerState>;
-  readonly dkg: NodeBehaviour<DkgState>;
+  readonly dkg: NodeBehaviour<DkgActorState>;
   readonly vendorOrders: NodeBehaviour<VendorOrderActorState>;
 }
 
@@ -49,11 +48,13 @@ export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
 /** The data of a node that is the same in every DKG. */
 export function dkgPartyOf(identity: Omit<NodeIdentity, 'boot'>): DkgParty {
   const { nodeId, roster, identitySeed, allowClientDealers, sandbox } = identity;
+  const { secretKey } = identityFromSeed(identitySeed);
   return {
     nodeId,
     identityKeys: roster.nodes.map(({ publicKey }) => publicKey),
-    secretKey: identityFromSeed(identitySeed).secretKey,
+    secretKey,
     rosterDigest: rosterDigest(roster),
+    orderKey: nodeOrderKey(roster, nodeId, secretKey),
     allowClientDealers,
     sandbox,
   };

@@ -8,7 +8,8 @@
  * - A marker record, written at the first opening, detects a wrong storage key before the node serves requests.
  * - Records of signed intents go into a journal (intent-journal.ts), and from there into LevelDB, many in one batch. No other
  *   record does, so that a journal never contains a share.
- * - A deletion is acknowledged only when the record's bytes have left the files: deletions are rare and concern secrets.
+ * - A deletion, and the replacement of a share, is acknowledged only when the old bytes have left the files: both are rare and
+ *   concern secrets.
  * - Errors name the record, never its bytes. Record keys (tenant, session) are not encrypted: they are no secret.
  */
 import { rmSync } from 'node:fs';
@@ -123,15 +124,16 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
       return { kind: 'written' };
     }
     await this.#moveAll();
+    const erased = [...write.deletes, ...(write.erased ?? [])];
     // A value and its deletion that leave memory together would both be written into a table that no compaction takes up.
-    for (const key of write.deletes) await this.#level.compactRange(key, key);
+    for (const key of erased) await this.#level.compactRange(key, key);
     // Chained: an array of operations is copied, operation by operation, before LevelDB gets it.
     const batch = this.#level.batch();
     for (const { key, record } of write.puts) batch.put(key, encrypt(this.#options, key, record));
     for (const key of write.deletes) batch.del(key);
     await batch.write({ sync: this.#options.sync === true });
     // Until then a log or a table of LevelDB contains the old value.
-    for (const key of write.deletes) await this.#level.compactRange(key, key);
+    for (const key of erased) await this.#level.compactRange(key, key);
     return { kind: 'written' };
   }
 

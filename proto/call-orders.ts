@@ -6,7 +6,7 @@
  */
 
 import type { Message } from '@bufbuild/protobuf';
-import type { Call, WalletTerms as WalletTermsMessage } from './gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Call, RefreshKeyRequest, WalletTerms as WalletTermsMessage } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, type InitiateSigningRequest } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from './ids.ts';
 import { isVaultKey, orderLifetimeMs } from './limits.ts';
@@ -17,6 +17,7 @@ export interface OrderMacs {
   order(terms: ReturnType<typeof orderTerms>): Uint8Array;
   witness(terms: { readonly tenant: string; readonly sessionId: string }): Uint8Array;
   deletion(terms: { readonly tenant: string; readonly keyId: string }): Uint8Array;
+  refresh(terms: ReturnType<typeof refreshTerms>): Uint8Array;
 }
 
 /** The call of an order, as its gateway admitted it. */
@@ -77,9 +78,19 @@ export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment
       if (revokeOnly || !call.walletService) return nothing;
       return { deletionMacs: macs.deletion({ tenant: call.tenant, keyId }) };
     }
+    case 'refreshKey': {
+      const terms = refreshTerms(call, request.value, moment);
+      const expiresEpochMs = BigInt(terms.expiresMs);
+      return { order: { sessionId: '', expiresEpochMs, needsWitness: false, macs: macs.refresh(terms) } };
+    }
     default:
       return nothing;
   }
+}
+
+function refreshTerms({ tenant }: OrderedCall, request: RefreshKeyRequest, { nowMs }: OrderMoment) {
+  const { keyId, version, scheme } = request;
+  return { tenant, keyId, version, scheme, expiresMs: Math.floor(nowMs) + orderLifetimeMs };
 }
 
 /**

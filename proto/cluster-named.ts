@@ -39,6 +39,7 @@ export function namedBy(request: CallRequest): Named {
     case 'submitSignatureShare':
       return { id: request.value.signingSessionId, makesKey: false };
     case 'closeKey':
+    case 'refreshKey':
       return { id: request.value.keyId, makesKey: false };
     case 'readNoncePools':
       return { id: '', makesKey: false };
@@ -163,6 +164,7 @@ function responseOf(
     case 'resumeSession':
       return { case: asked, value: create(ResumeSessionResponseSchema, { sessionId, ...at, ...proof }) };
     case 'makeKey':
+    case 'refreshKey':
       return { case: asked, value: create(MakeKeyResponseSchema, proof) };
     case 'sign':
       return { case: asked, value: create(SignResponseSchema, proof) };

@@ -2,6 +2,8 @@
  * Ids: a prefix and a UUIDv7 (RFC 9562 §5.7), so that they sort by time and show their kind. Pure: the caller
  * supplies time and randomness.
  */
+import { createHash } from 'node:crypto';
+
 export type IdPrefix =
   | 'sig'
   | 'dkg'
@@ -44,6 +46,12 @@ export type IdPrefix =
 
 export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) => Uint8Array): string {
   return `${prefix}_${uuidV7(nowMs, random)}`;
+}
+
+/** The session that makes this version of a key's shares: the same for every caller, so that no version is made twice. */
+export function refreshSessionId(keyId: string, version: number): string {
+  const name = createHash('sha256').update(`signmesh/refresh-session/v1 ${version} ${keyId}`).digest('hex');
+  return `rfr_${name.slice(0, 32)}`;
 }
 
 /** The time in an id; undefined: it holds none. */

@@ -10,7 +10,12 @@ export const defaultTotalNodes = 5;
 
 export const sessionIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Prefixes of session ids that only the service creates. */
-export const reservedSessionPrefixes: readonly string[] = ['wal_', 'vky_', 'sig_'];
+export const reservedSessionPrefixes: readonly string[] = ['wal_', 'vky_', 'sig_', 'rfr_'];
+
+/** Whether a session makes new shares of a key; only a gateway begins one (refreshSessionId, ids.ts). */
+export function isRefreshSession(sessionId: string): boolean {
+  return sessionId.startsWith('rfr_');
+}
 
 /** The form of a gateway's id for a signing session that it orders. */
 export const signingIdPattern = /^sig_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

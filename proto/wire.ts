@@ -31,7 +31,7 @@ export type WireBodyInit = Extract<NonNullable<MessageInitShape<typeof FrameSche
 export type CallRequest = Exclude<Call['request'], { case: undefined }>;
 export type CallCase = CallRequest['case'];
 
-const beginning: ReadonlySet<CallCase> = new Set(['initiateDkg', 'initiateSigning', 'makeKey', 'sign']);
+const beginning: ReadonlySet<CallCase> = new Set(['initiateDkg', 'initiateSigning', 'makeKey', 'refreshKey', 'sign']);
 
 /** Whether a call begins a session; the others continue one, or end a key. */
 export function beginsSession(asked: CallCase): boolean {

@@ -907,7 +907,7 @@ export interface FalseRefusalFault extends EveryFault {
   readonly fault: 'false_refusal';
   readonly for_ms?: number;
   readonly target: string | readonly string[];
-  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
+  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'RESULT_SIGNED';
 }
 
 export interface FalseRefusalFaultRequest extends FalseRefusalFault {
@@ -2122,6 +2122,11 @@ export interface RedisGoneFaultRequest extends RedisGoneFault {
   readonly expires_in_s?: number;
 }
 
+export interface RefreshSandboxKey {
+  /** of the new shares: one above `key_version` of the key’s session. The call may be repeated */
+  readonly version: number;
+}
+
 export interface ReorderFault extends EveryFault {
   readonly fault: 'reorder';
   readonly for_ms?: number;
@@ -2455,6 +2460,16 @@ export interface SandboxKey {
   readonly epoch: number;
 }
 
+export interface SandboxKeyRefresh {
+  readonly key_id: string;
+  readonly version: number;
+  readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
+  readonly reason_code: string;
+  readonly message: string;
+  readonly public_key: string | null;
+  readonly culprits: readonly number[];
+}
+
 export interface SandboxNode {
   readonly id: string;
   readonly process: string;
@@ -2608,6 +2623,7 @@ export interface SandboxSession {
   readonly curve: string | null;
   readonly key_scheme: 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa' | 'hsm_ecdsa' | 'hsm_ed25519' | 'vendor_ecdsa' | 'vendor_ed25519' | null;
   readonly key_exposed: boolean;
+  readonly key_version: number;
   readonly resume_token: string | null;
   readonly created_at: string;
   readonly expires_at: string;
@@ -4106,6 +4122,8 @@ export interface SandboxApi {
   previewPartial(id: string, node: string, options?: CallOptions): Promise<SandboxPartial>;
   /** Begin the generation of a key that nodes do not share; complete it with `POST /v1/dkg/shares`: `POST /v1/sandbox/keys`, scope `sandbox:admin`. */
   beginKey(body: BeginSandboxKey, options?: CallOptions): Promise<SandboxKey>;
+  /** Give the nodes of a key new shares of it: `POST /v1/sandbox/keys/:id/refresh`, scope `sandbox:admin`. */
+  refreshKey(id: string, body: RefreshSandboxKey, options?: CallOptions): Promise<SandboxKeyRefresh>;
   /** Read the sandbox’s clock: `GET /v1/sandbox/clock`, scope `sandbox:admin`. */
   clock(options?: CallOptions): Promise<SandboxClock>;
   /** Advance every process’s clock, so that expiry needs no waiting: `POST /v1/sandbox/clock`, scope `sandbox:admin`. */
@@ -4400,6 +4418,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     session: { id: 'getSandboxSession', method: 'GET', path: '/v1/sandbox/sessions/:id', repeat: 'always', input: 'query' },
     previewPartial: { id: 'previewSandboxPartial', method: 'POST', path: '/v1/sandbox/sessions/:id/nodes/:node/partial', repeat: 'refused' },
     beginKey: { id: 'beginSandboxKey', method: 'POST', path: '/v1/sandbox/keys', repeat: 'refused', input: 'body' },
+    refreshKey: { id: 'refreshSandboxKey', method: 'POST', path: '/v1/sandbox/keys/:id/refresh', repeat: 'refused', input: 'body' },
     clock: { id: 'getSandboxClock', method: 'GET', path: '/v1/sandbox/clock', repeat: 'always' },
     advanceClock: { id: 'advanceSandboxClock', method: 'POST', path: '/v1/sandbox/clock', repeat: 'refused', input: 'body' },
     takeSnapshot: { id: 'takeSandboxSnapshot', method: 'POST', path: '/v1/sandbox/snapshots', repeat: 'refused', input: 'body' },

@@ -19,6 +19,7 @@ export type SessionMethod =
   | 'submitSignatureShare'
   | 'resumeSession'
   | 'makeKey'
+  | 'refreshKey'
   | 'sign';
 
 export type ClientRequest = {
@@ -44,7 +45,7 @@ export interface CallFacts {
   readonly walletService: boolean;
   /** For a client's call about a wallet: the wallet's terms. */
   readonly walletTerms: WalletTerms | undefined;
-  /** For InitiateSigning and Sign: the gateway's order to the nodes. */
+  /** For InitiateSigning, Sign and RefreshKey: the gateway's order to the nodes. */
   readonly order: SigningOrder | undefined;
   /** For a call with a witness: its gateway's order for the witness; else empty. */
   readonly witnessMacs: Uint8Array;

@@ -6,7 +6,7 @@
  */
 import type { Curve } from '../../core/crypto/group.ts';
 import type { ApprovalMode, KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { newId } from '../../proto/ids.ts';
+import { newId, refreshSessionId } from '../../proto/ids.ts';
 import type { KeyBinding } from '../../proto/key-schemes.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import { initialStates, mayFollow, type SessionState } from './transitions.ts';
@@ -84,6 +84,15 @@ export interface DkgRecord {
    * version have none.
    */
   readonly stalledBy?: readonly number[];
+  /** It makes new shares of this key; absent: it makes a key. */
+  readonly refreshes?: RefreshRecord | undefined;
+}
+
+export interface RefreshRecord {
+  /** As it is before: its shares are the ones that the nodes replace. */
+  readonly key: KeyRecord;
+  /** A gateway's order to the nodes; `macs`: base64, 16 bytes for each node of the roster, ascending. */
+  readonly order: { readonly expiresMs: number; readonly macs: string };
 }
 
 /** All as hex; with public key and chain code it makes the finish transcript of each node (core/crypto/dkg-transcripts.ts). */
@@ -188,6 +197,18 @@ export interface KeyRecord {
   /** It has signed with mock ECDSA, which discloses the nonce: it has no threshold security left. */
   readonly exposed: boolean;
   readonly createdMs: number;
+  /** Of its shares: rises with each refresh. Absent: 1. */
+  readonly version?: number;
+}
+
+/** The session in which the nodes made the key's shares. */
+export function sessionOfShares(key: KeyRecord): string {
+  const version = versionOf(key);
+  return version === 1 ? key.keyId : refreshSessionId(key.keyId, version);
+}
+
+export function versionOf({ version = 1 }: Pick<KeyRecord, 'version'>): number {
+  return version;
 }
 
 /** Dealers whose shares a client supplied, ascending. */

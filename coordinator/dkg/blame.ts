@@ -44,6 +44,8 @@ export function openingFault(turn: DkgSessionStep, opening: DkgOpening): string 
       return 'its opening is malformed or not signed by it';
     case 'POSSESSION_INVALID':
       return 'it does not prove possession of its constant term';
+    case 'PART_INVALID':
+      return 'it does not deal its part of the key';
   }
 }
 
@@ -85,6 +87,7 @@ export function evaluateVerdict(turn: DkgSessionStep, recipient: number, verdict
   switch (verdict.code) {
     case 'OPENING_INVALID':
     case 'POSSESSION_INVALID':
+    case 'PART_INVALID':
       return recipient;
     case 'SHARE_UNSIGNED':
       if (!sealed) return unshown;
@@ -117,7 +120,9 @@ export function falseResults(turn: DkgSessionStep): number[] {
   if (openings.some((opening) => opening === undefined)) return [];
   const complete = openings.map((opening) => opening!);
   const commitmentsByDealer = complete.map((opening) => opening.commitments);
-  const expected = publicKeyPackage({ curve, threshold, totalNodes, participants, ownKeys, commitmentsByDealer });
+  const chainCode = terms.refresh?.chainCode;
+  const sharing = { curve, threshold, totalNodes, participants, ownKeys };
+  const expected = publicKeyPackage({ ...sharing, chainCode, commitmentsByDealer });
   const transcriptDigest = finishDigest(sessionContext(terms), { openings: complete, ...expected });
   return [...work.finished]
     .filter(

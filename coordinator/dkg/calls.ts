@@ -22,6 +22,7 @@ import { resumeFault } from '../session/resume.ts';
 import { commit, type Persisted, reply } from '../session/turn.ts';
 import { expireDkg } from './finalize.ts';
 import { checkTerms, duplicate } from './initiation.ts';
+import { orderOf } from './refreshing.ts';
 import { advanceDkg } from './round.ts';
 import {
   type DkgSession,
@@ -33,6 +34,7 @@ import {
   noDkgWork,
   nodeIds,
   pair,
+  type RefreshCall,
 } from './state.ts';
 
 /** Handles the calls in the inbox, oldest first, until one changes the session or has to wait. */
@@ -54,6 +56,7 @@ function takeCall(turn: DkgSessionStep, call: ClientCall): Persisted | undefined
   else if (call.method === 'resumeSession') return resumeDkg(turn, call);
   else if (call.method === 'exchangeDkgShares') exchange(turn, call);
   else if (call.method === 'makeKey') return makeKey(turn, call);
+  else if (call.method === 'refreshKey') return wholeRound(turn, call);
   else if (call.method === 'initiateDkg') {
     turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
   }
@@ -189,12 +192,14 @@ function lateShareFault(turn: DkgSessionStep, { request }: ExchangeCall): CallAn
 
 /** The whole round as one call, which resumes a failed session. Only the wallet service makes it, so it needs no token. */
 function makeKey(turn: DkgSessionStep, call: InitiateDkgCall): Persisted | undefined {
-  const { record, work } = turn.state;
   const checked = checkTerms(call, turn.config);
-  if ('fault' in checked) {
-    reply(turn, call, checked.fault);
-    return undefined;
-  }
+  if (!('fault' in checked)) return wholeRound(turn, call);
+  reply(turn, call, checked.fault);
+  return undefined;
+}
+
+function wholeRound(turn: DkgSessionStep, call: InitiateDkgCall | RefreshCall): Persisted | undefined {
+  const { record, work } = turn.state;
   if (isResumable(record.state)) {
     // It stays in the inbox, and finds the session open after the write.
     work.inbox.unshift(call);
@@ -225,12 +230,15 @@ function resumeDkg(
 /** A failed session becomes RESUMED. */
 function goOn(turn: DkgSessionStep, call: ClientCall): Persisted {
   const { record, work } = turn.state;
+  const { refreshes } = record.ceremony;
   const next = {
     ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, {
       fresh: false,
       culprits: [],
+      // The newest order is the one that lasts longest.
+      ...(refreshes && { refreshes: { ...refreshes, order: orderOf(call.order) } }),
     }),
-    expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
+    expiresMs: refreshes ? record.expiresMs : turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
   return commit(

@@ -26,6 +26,7 @@ import {
   type DkgWork,
   type InitiateDkgCall,
   noDkgWork,
+  type RefreshCall,
 } from './state.ts';
 
 type Opening = Extract<DkgCeremonyState, { phase: 'opening' }>;
@@ -40,22 +41,43 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
   const spare = totalNodes < config.roster.nodes.length;
   const others = spare ? '; others may take the place of unreachable ones until the first verified exchange' : '';
   const accepted = answer('SESSION_ACCEPTED', `The session is open: nodes 1 to ${totalNodes} take part${others}.`);
+  return openSession(call, context, {
+    message: accepted.message,
+    expiresMs: context.nowMs + config.lifetimes.dkgMs,
+    keystoreType: keystoreAtMaking(checked.terms),
+    ceremony: { ...checked.terms, networkId: call.request.derivation?.networkId ?? '' },
+  });
+}
+
+/** The session that a call opens. */
+export function openSession(
+  call: InitiateDkgCall | RefreshCall,
+  context: Context,
+  {
+    message,
+    expiresMs,
+    keystoreType,
+    ceremony,
+  }: Pick<DkgSession, 'message' | 'expiresMs' | 'keystoreType'> & {
+    readonly ceremony: DkgInitiationTerms & Pick<DkgSession['ceremony'], 'networkId' | 'participants' | 'refreshes'>;
+  },
+): DkgStep {
+  const { reasonCode } = answer('SESSION_ACCEPTED');
   const record: DkgSession = openRecord(
     {
       tenant: call.tenant,
       sessionId: context.self.split('/')[2]!,
       state: ReceiptState.ACCEPTED,
-      reasonCode: accepted.reasonCode,
-      message: accepted.message,
-      expiresMs: context.nowMs + config.lifetimes.dkgMs,
+      reasonCode,
+      message,
+      expiresMs,
       correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
-      keystoreType: keystoreAtMaking(checked.terms),
+      keystoreType,
       ...(call.requestDigest !== '' && { answered: [call.requestDigest] }),
       ceremony: {
         kind: 'dkg',
-        ...checked.terms,
-        networkId: call.request.derivation?.networkId ?? '',
+        ...ceremony,
         attempt: 1,
         fresh: false,
         played: {},
@@ -73,7 +95,7 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
 }
 
 /** A shared key may serve several types: its session names the first of the enum. */
-function keystoreAtMaking({ scheme = '' }: DkgInitiationTerms): KeystoreType {
+export function keystoreAtMaking({ scheme = '' }: Pick<DkgInitiationTerms, 'scheme'>): KeystoreType {
   return scheme === '' || isSharedKey(scheme) ? KeystoreType.MOCK_THRESHOLD : schemeFacts(scheme).keystoreTypes[0];
 }
 
@@ -103,7 +125,7 @@ export function continueOpeningDkg(
     return {
       state: { phase: 'open', record: known, work },
       effects: [
-        ...(call.method === 'makeKey' ? waits(call, work, context) : [duplicate(call, known, context, config)]),
+        ...(call.method === 'initiateDkg' ? [duplicate(call, known, context, config)] : waits(call, work, context)),
         startIdle(config),
       ],
     };
@@ -132,15 +154,15 @@ export function continueOpeningDkg(
           counted: !call.walletService,
         },
       },
-      ...(call.method === 'makeKey' ? waits(call, work, context) : accepted()),
+      ...(call.method === 'initiateDkg' ? accepted() : waits(call, work, context)),
       observation(record, undefined),
       startIdle(config),
     ],
   };
 }
 
-/** A MakeKey continues in the session that is stored now. */
-function waits(call: InitiateDkgCall, work: DkgWork, { self }: Context): CoordinatorEffect[] {
+/** A MakeKey, and a RefreshKey, continues in the session that is stored now. */
+function waits(call: InitiateDkgCall | RefreshCall, work: DkgWork, { self }: Context): CoordinatorEffect[] {
   work.inbox.push(call);
   return [{ kind: 'send', to: self, message: { kind: 'continue' } }];
 }

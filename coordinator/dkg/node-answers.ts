@@ -17,7 +17,8 @@ import { isSharedKey } from '../../proto/key-schemes.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
 import { answer } from '../contract/call-answer.ts';
-import { receivedBody } from '../contract/messages.ts';
+import { dkgAddress, receivedBody } from '../contract/messages.ts';
+import { sessionOfShares } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { type Persisted, reply } from '../session/turn.ts';
 import { evaluateVerdict, failAttempt, identityOf, isOwnResult, openingFault, sameOpening } from './blame.ts';
@@ -34,6 +35,7 @@ import {
   type Job,
   nodeIds,
   pair,
+  type RequestCase,
   termsOf,
   type UnansweredRequest,
 } from './state.ts';
@@ -41,7 +43,8 @@ import {
 /** A node's message about this attempt. */
 export function takeNodeMessage(turn: DkgSessionStep, from: string, message: WireMessage): Persisted | undefined {
   const { record, work } = turn.state;
-  const nodeId = Number(/^node\/(\d+)\//.exec(from)?.[1]);
+  // The signer of a node answers once it uses the shares of a refresh.
+  const nodeId = Number(/^node\/(\d+)(\/|$)/.exec(from)?.[1]);
   if (!nodeIds(record).includes(nodeId)) return undefined;
   if (message.attempt !== record.ceremony.attempt || !isOpen(record.state)) return undefined;
   const expired = expireDkg(turn);
@@ -137,7 +140,14 @@ function opened(turn: DkgSessionStep, nodeId: number, { opening }: DkgOpened): P
   const fault = openingFault(turn, opening) ?? (first && dealtTwice);
   if (fault) return failAttempt(turn, [nodeId], fault);
   openings.set(nodeId, opening);
+  // The first opening of a refresh is what a node waits for that has signed a result of an earlier attempt.
+  if (turn.state.record.ceremony.refreshes && openings.size === 1) dropFlights(turn, 'dkgOpen');
   return undefined;
+}
+
+/** Asks again for what this request asked for. */
+function dropFlights({ state: { work } }: DkgSessionStep, kind: RequestCase): void {
+  for (const flight of [...work.flights]) if (flight.endsWith(`/${kind}`)) work.flights.delete(flight);
 }
 
 function sealed(turn: DkgSessionStep, nodeId: number, { shares }: DkgSealed): undefined {
@@ -245,6 +255,8 @@ function refused(
   { code, message, results }: DkgRefused,
 ): Persisted | undefined {
   const { work } = turn.state;
+  // It is asked again once another node has opened.
+  if (code === 'RESULT_SIGNED' && asked.kind === 'dkgOpen') return undefined;
   if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return undefined;
   // All nodes have signed the result, it too. Once a client has seen the refusal and resumed, it blocks the key no longer.
   const refusesAgain = asked.kind === 'dkgConfirm' && turn.state.record.ceremony.stalledBy?.includes(nodeId);
@@ -260,6 +272,12 @@ function refused(
     const text = reason === 'CLIENT_DEALERS_NOT_ALLOWED' ? `node ${nodeId} refuses it: ${said}` : said;
     reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
     return undefined;
+  }
+  // It has missed the commit of the version before.
+  const { refreshes } = turn.state.record.ceremony;
+  if (refreshes && code === 'KEY_UNKNOWN') {
+    const to = dkgAddress(turn.state.record.tenant, sessionOfShares(refreshes.key));
+    turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
   }
   // For a shared key it is a refusal like any other, since no token takes part.
   const token = isSharedKey(turn.state.record.ceremony.scheme ?? '') ? undefined : tokenFaults.get(code);

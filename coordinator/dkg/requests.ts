@@ -58,7 +58,8 @@ export function ask(turn: DkgSessionStep, nodeId: number, body: RequestBody, job
 export function confirmAgain(turn: DkgSessionStep, nodeId: number): void {
   const { record } = turn.state;
   const results = signedResults(record);
-  if (record.state !== ReceiptState.BACKEND_COMPLETED || results.length === 0) return;
+  const isMade = record.state === ReceiptState.BACKEND_COMPLETED || record.ceremony.refreshes !== undefined;
+  if (!isMade || results.length === 0) return;
   if (nodeIds(record).includes(nodeId)) ask(turn, nodeId, { case: 'dkgConfirm', value: { results } });
 }
 

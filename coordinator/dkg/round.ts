@@ -6,6 +6,7 @@
  */
 import { sameResult } from '../../core/crypto/dkg-transcripts.ts';
 import { areFirstNodes } from '../../core/crypto/participants.ts';
+import { macFor } from '../../proto/call-orders.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { bindingAtMaking, isSharedKey, wireScheme } from '../../proto/key-schemes.ts';
@@ -17,6 +18,7 @@ import {
   type KeyConfirmationRecord,
   type KeyRecord,
   progress,
+  versionOf,
 } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { addressText } from '../keystores/public.ts';
@@ -124,8 +126,25 @@ function openNodes(turn: DkgSessionStep, ids: readonly number[]): boolean {
   const participants = [...nodeIds(record)];
   const closed = ids.filter((id) => !work.openings.has(id));
   const value = { curve, threshold, totalNodes, participants, scheme: wireScheme(binding) };
-  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value });
+  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value: { ...value, ...refreshFor(turn, id) } });
   return closed.length === 0;
+}
+
+/** To a node of a refresh: the gateway's order, and an opening for a node that has signed a result of an earlier attempt. */
+function refreshFor({ state: { record, work } }: DkgSessionStep, nodeId: number) {
+  const { refreshes } = record.ceremony;
+  if (refreshes === undefined) return {};
+  const { key, order } = refreshes;
+  const [renounced] = work.openings.values();
+  return {
+    refresh: {
+      keySession: key.keyId,
+      version: versionOf(key) + 1,
+      expiresEpochMs: BigInt(order.expiresMs),
+      mac: macFor(nodeId, Buffer.from(order.macs, 'base64')),
+    },
+    ...(renounced && { renounced }),
+  };
 }
 
 function offerShare(turn: DkgSessionStep, job: Job, dealer: number, recipient: number): void {
@@ -183,7 +202,13 @@ function finishRound(turn: DkgSessionStep): Persisted | undefined {
       result,
       confirmation: confirmedBy(results),
     };
-    return commit(turn, progress(record, turn.context, changes), { ...work });
+    // Of a refresh this is the commit: from now on the key signs with its new shares.
+    return commit(
+      turn,
+      progress(record, turn.context, changes),
+      { ...work },
+      { key: refreshedRecord(turn, results[0]!) },
+    );
   }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
@@ -222,6 +247,14 @@ function confirmedBy(results: readonly DkgFinished[]): KeyConfirmationRecord {
   };
 }
 
+/** The key with its new shares; undefined: the session makes a key. */
+function refreshedRecord({ state: { record } }: DkgSessionStep, result: DkgFinished): KeyRecord | undefined {
+  const { refreshes } = record.ceremony;
+  if (refreshes === undefined) return undefined;
+  const { key } = refreshes;
+  return { ...key, version: versionOf(key) + 1, verificationShares: result.verificationShares.map(hex) };
+}
+
 /** Nodes hold the final key: all but the silent ones. `results`: equal, by participant. */
 function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], silent: readonly number[] = []): Persisted {
   const { record } = turn.state;
@@ -229,10 +262,12 @@ function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], sile
   const publicKey = hex(result.publicKey);
   const holders = areFirstNodes(record.ceremony) ? '' : `, held by ${nodeList(nodeIds(record))}`;
   const ownerKeys = publicKey === '' ? result.verificationShares.map(hex) : [];
+  const { refreshes } = record.ceremony;
+  const version = refreshes ? `version ${versionOf(refreshes.key) + 1} of ${refreshes.key.keyId}, ` : '';
   const made =
     publicKey === ''
       ? ownersText(nodeIds(record), result.verificationShares)
-      : `group public key ${publicKey}${holders}`;
+      : `${version}group public key ${publicKey}${holders}`;
   const waiting = silent.length > 0 ? `; ${nodeList(silent)} did not confirm it yet` : '';
   const done = answer('DKG_COMPLETED', `${made}${waiting}`);
   const { curve, threshold, totalNodes, account, scheme = '' } = record.ceremony;
@@ -261,7 +296,7 @@ function completeDkg(turn: DkgSessionStep, results: readonly DkgFinished[], sile
     exposed: false,
     createdMs: turn.context.nowMs,
   };
-  return finalizeDkg(turn, next, { key });
+  return finalizeDkg(turn, next, refreshes ? {} : { key });
 }
 
 /** For keys with one key a node: the owners. */

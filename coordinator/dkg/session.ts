@@ -19,7 +19,7 @@ import {
   keyRecordKey,
   type LocalMessage,
 } from '../contract/messages.ts';
-import type { KeyRecord } from '../contract/record.ts';
+import { type KeyRecord, versionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply, nothingToInspect } from '../session/inspection-replies.ts';
 import { unavailableEffect } from '../session/replies.ts';
@@ -38,6 +38,7 @@ import { takeDkgCalls } from './calls.ts';
 import { abandonDkg, expireDkg } from './finalize.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
 import { takeNodeMessage } from './node-answers.ts';
+import { continueLoading, loadRefreshedKey } from './refreshing.ts';
 import { isMissing, noteSilence, replaceMissing, replaceSuspects } from './replacing.ts';
 import { confirmAgain } from './requests.ts';
 import { advanceDkg, completeWithout } from './round.ts';
@@ -87,9 +88,12 @@ function receive(state: DkgCeremonyState, input: CoordinatorInput, context: Cont
       }
       const { call } = input.message;
       if (state.tampered) return { state, effects: [tampered(call, context, config), { kind: 'stop' }] };
+      if (call.method === 'refreshKey') return loadRefreshedKey(call);
       if (call.method === 'initiateDkg' || call.method === 'makeKey') return initiateDkg(call, context, config);
       return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
     }
+    case 'keyLoading':
+      return continueLoading(state, input, context, config);
     case 'opening':
       return continueOpeningDkg(state, input, context, config);
     case 'open':
@@ -202,6 +206,7 @@ function serveInspections(turn: DkgSessionStep, key: KeyRecord | undefined): voi
     curve,
     keyScheme: key?.scheme ?? record.ceremony.scheme ?? '',
     keyExposed: key?.exposed ?? false,
+    keyVersion: key ? versionOf(key) : 0,
   };
   for (const call of work.inspections) turn.effects.push(inspectionReply(call, record, inHand, turn.config.resumeKey));
   work.inspections = [];

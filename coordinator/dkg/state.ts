@@ -5,7 +5,7 @@
  */
 import { create } from '@bufbuild/protobuf';
 import type { Context, Step } from '../../core/actors/contract.ts';
-import type { DkgTerms } from '../../core/crypto/dkg-transcripts.ts';
+import type { DkgTerms, RefreshedKey } from '../../core/crypto/dkg-transcripts.ts';
 import { participantsOf } from '../../core/crypto/participants.ts';
 import {
   type DkgFinished,
@@ -24,7 +24,7 @@ import {
   clusterAddress,
   type InspectCall,
 } from '../contract/messages.ts';
-import type { DkgRecord, SessionOf } from '../contract/record.ts';
+import { type DkgRecord, type KeyRecord, type SessionOf, versionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { verifiedPairsOf } from '../session/retained.ts';
 import { beginTurn, hasWritten, type SessionStep } from '../session/turn.ts';
@@ -32,6 +32,8 @@ import { beginTurn, hasWritten, type SessionStep } from '../session/turn.ts';
 export type DkgSession = SessionOf<DkgRecord>;
 /** What begins a session. */
 export type InitiateDkgCall = Extract<ClientCall, { method: 'initiateDkg' | 'makeKey' }>;
+/** What begins the session of a refresh. */
+export type RefreshCall = Extract<ClientCall, { method: 'refreshKey' }>;
 export type ExchangeCall = Extract<ClientCall, { method: 'exchangeDkgShares' }>;
 
 /** An ordered pair, "dealer>recipient". */
@@ -115,7 +117,9 @@ export interface DkgWork {
 export type DkgCeremonyState =
   /** `tampered`: its record is not as a coordinator wrote it. */
   | { readonly phase: 'notCreated'; readonly tampered: boolean }
-  | { readonly phase: 'opening'; readonly call: InitiateDkgCall; readonly record: DkgSession }
+  /** The key of a refresh is loading. */
+  | { readonly phase: 'keyLoading'; readonly call: RefreshCall }
+  | { readonly phase: 'opening'; readonly call: InitiateDkgCall | RefreshCall; readonly record: DkgSession }
   | OpenDkg;
 
 export type OpenDkg = { readonly phase: 'open'; readonly record: DkgSession; readonly work: DkgWork };
@@ -219,8 +223,9 @@ export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
 }
 
 export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
-  const { curve, threshold, totalNodes, participants, attempt, scheme = '' } = record.ceremony;
+  const { curve, threshold, totalNodes, participants, attempt, scheme = '', refreshes } = record.ceremony;
   return {
+    ...(refreshes && { refresh: refreshedKey(refreshes.key) }),
     tenant: record.tenant,
     session: record.sessionId,
     attempt,
@@ -231,6 +236,16 @@ export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
     scheme,
     ownKeys: ownKeysOf(scheme),
     participants,
+  };
+}
+
+function refreshedKey(key: KeyRecord): RefreshedKey {
+  const bytes = (hex: string) => Buffer.from(hex, 'hex');
+  return {
+    keyId: key.keyId,
+    version: versionOf(key) + 1,
+    chainCode: bytes(key.chainCode),
+    verificationShares: key.verificationShares.map(bytes),
   };
 }
 

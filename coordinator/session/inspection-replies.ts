@@ -28,6 +28,7 @@ export type InHand = Pick<
   | 'curve'
   | 'keyScheme'
   | 'keyExposed'
+  | 'keyVersion'
 >;
 
 export function inspectionReply(

@@ -71,6 +71,10 @@ function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult)
     }
     case 'makeKey':
       return { case: asked, value: { receipt, checkpoint, ...keyFacts(record) } };
+    case 'refreshKey': {
+      const threshold = record?.ceremony.kind === 'dkg' ? record.ceremony.threshold : 0;
+      return { case: asked, value: { receipt, checkpoint, ...keyFacts(record), threshold } };
+    }
     case 'sign': {
       const ceremony = record?.ceremony.kind === 'signing' ? record.ceremony : undefined;
       const signers = fullSignature.length > 0 ? [...(ceremony?.submitted ?? [])] : [];

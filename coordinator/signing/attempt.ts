@@ -122,6 +122,7 @@ export function partialRequest(
     noncePoint,
     mockNonceInverse,
     attemptTag: attempt.tag,
+    keyVersion: task.key.version ?? 0,
     ...(order && { order }),
   };
 }

@@ -1,7 +1,8 @@
 /** A node's refusal to sign: what it means for the attempt, for the calls that wait for the node, and for the session. */
 import { type PartialRefusal, PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { answer, type CallAnswer } from '../contract/call-answer.ts';
-import { clusterAddress, dkgAddress } from '../contract/messages.ts';
+import { clusterAddress, dkgAddress, keyRecordKey } from '../contract/messages.ts';
+import { sessionOfShares } from '../contract/record.ts';
 import { type Persisted, reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners } from './attempt.ts';
 import { endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
@@ -101,8 +102,12 @@ function forgave({ effects, state: { work } }: SigningSessionStep, attempt: Atte
 function nodeUnable(turn: SigningSessionStep, nodeId: number, why: Inability): Persisted | undefined {
   const { work, record } = turn.state;
   if (why.kind === 'keyless') {
-    const to = dkgAddress(record.tenant, record.ceremony.facts.keyId);
+    const { tenant } = record;
+    const key = knownKey(work);
+    const to = dkgAddress(tenant, sessionOfShares(key));
+    // Perhaps the node has newer shares than this session knows of.
     turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
+    turn.effects.push({ kind: 'load', key: keyRecordKey(tenant, key.keyId) });
   }
   work.nodes = foundUnable(work.nodes, nodeId, why);
   work.round = notAskedAgain(work.round, nodeId);

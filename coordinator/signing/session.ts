@@ -22,6 +22,7 @@ import {
   type LocalMessage,
   receivedBody,
 } from '../contract/messages.ts';
+import { type KeyRecord, versionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { signingTask } from '../keystores/public.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection-replies.ts';
@@ -164,11 +165,26 @@ function handle(turn: SigningSessionStep, input: Handled): Persisted | undefined
 
 function keyLoaded(turn: SigningSessionStep, record: CoordinatorRecord | undefined): Persisted | undefined {
   const { work } = turn.state;
+  if (work.key.kind === 'known') return sharesReplaced(turn, work.key.record, record);
   work.key = keyFrom(record);
   prepare(turn);
   const written = work.settled && settled(turn, work.settled);
   if (written) return written;
   servePreviews(turn);
+  return takeCalls(turn);
+}
+
+/** The key was read again. If its nodes have new shares, everything asked of the ones before is void, and the calls begin anew. */
+function sharesReplaced(
+  turn: SigningSessionStep,
+  before: KeyRecord,
+  found: CoordinatorRecord | undefined,
+): Persisted | undefined {
+  if (found?.kind !== 'key' || versionOf(found.key) <= versionOf(before)) return undefined;
+  turn.state.work.key = { kind: 'known', record: found.key };
+  turn.state.work.task = undefined;
+  beginAgain(turn, turn.state.record);
+  prepare(turn);
   return takeCalls(turn);
 }
 

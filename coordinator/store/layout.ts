@@ -126,7 +126,7 @@ export function writeArguments(
     counted: counted ? '1' : '',
     keyId: key?.keyId ?? '',
     keyRecord: key ? keyText(key, macs, cluster) : '',
-    boundScheme: key && binds ? key.scheme : '',
+    boundScheme: key && binds ? boundName(key) : '',
     epoch,
     state,
     reasonCode,
@@ -148,6 +148,14 @@ export function writeArguments(
     connectionId,
     object,
   };
+}
+
+/**
+ * What a session that binds a key must find in its place, unless the key is unbound: session-record.lua says the same. With the
+ * version of its shares, so that no session writes the key of before over a refreshed one.
+ */
+export function boundName({ scheme, version }: KeyRecord): string {
+  return version === undefined ? scheme : `${scheme}/${version}`;
 }
 
 /** Follows the tenant's prefix: all clusters share a guard. The wallet service's intents have a separate namespace. */

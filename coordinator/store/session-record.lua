@@ -50,13 +50,15 @@ local function put(deltas, key, session, retention_ms, now_ms)
   dropped_after(key, retention_ms)
 end
 
--- The refusal when the stored key is gone, or bound to another scheme; nil: it may be bound to this one.
+-- The refusal when the stored key is gone, bound to another scheme, or refreshed (boundName of layout.ts); nil: it may be bound to
+-- this one.
 local function bound_otherwise(key, scheme)
   local stored = redis.call('GET', key)
   if not stored then return {'KEY_BOUND'} end
   -- What cannot be read is refused likewise: the coordinator finds out why.
   local reads, record = pcall(cjson.decode, string.sub(stored, mac_chars + 1))
   local standing = reads and type(record) == 'table' and record.scheme
+  if standing and record.version then standing = standing .. '/' .. string.format('%d', record.version) end
   if standing ~= '' and standing ~= scheme then return {'KEY_BOUND', {stored}} end
   return nil
 end

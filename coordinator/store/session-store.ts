@@ -62,7 +62,7 @@ export interface SessionStoreOptions extends StoredRecordsOptions {
   readonly onFenced: () => void;
 }
 
-/** Keys of finished DKGs: they change only when a session binds them, through this store. */
+/** Keys of finished DKGs: they change only when a session binds or refreshes them, through this store. */
 class KeyCache {
   readonly #keys = new Map<string, CoordinatorRecord>();
 
@@ -74,6 +74,10 @@ class KeyCache {
     if (record?.kind !== 'key') return;
     if (this.#keys.size >= keyCacheMax) this.#keys.delete(this.#keys.keys().next().value!);
     this.#keys.set(key, record);
+  }
+
+  drop(key: string): void {
+    this.#keys.delete(key);
   }
 }
 
@@ -183,12 +187,15 @@ export class SessionStore implements Store<CoordinatorWrite, CoordinatorRecord> 
     }
     const { session, binds } = write;
     const { tenant, sessionId } = session;
+    const key = write.kind === 'update' ? write.key : undefined;
     try {
       const reply = await this.#registered(write, () => this.#batches.write(tenant, ...this.#changesOf(write)));
       const result = await this.#outcome(reply, tenant, session, binds);
-      if (binds) this.#learn(binds, result);
+      const stored = key ?? binds;
+      if (stored) this.#learn(stored, result);
       return result;
     } catch (error) {
+      if (key) this.#keys.drop(keyRecordKey(tenant, key.keyId));
       if (!isWrongType(error)) throw error;
       return { kind: 'conflict', code: 'WRONG_TYPE', current: this.#records.tampered(sessionKey(tenant, sessionId)) };
     }
@@ -227,10 +234,10 @@ export class SessionStore implements Store<CoordinatorWrite, CoordinatorRecord> 
     );
   }
 
-  /** Caches the key's stored record from the reply to a write that binds it. */
-  #learn(binds: KeyRecord, result: WriteOutcome<CoordinatorRecord>): void {
-    const key = keyRecordKey(binds.tenant, binds.keyId);
-    if (result.kind === 'written') this.#keys.add(key, { kind: 'key', key: binds });
+  /** Caches the key's stored record from the reply to a write of it. */
+  #learn(stored: KeyRecord, result: WriteOutcome<CoordinatorRecord>): void {
+    const key = keyRecordKey(stored.tenant, stored.keyId);
+    if (result.kind === 'written') this.#keys.add(key, { kind: 'key', key: stored });
     else if (result.code === 'KEY_BOUND') this.#keys.add(key, result.current);
   }
 

@@ -8,6 +8,9 @@
  *   cluster is valid in another.
  * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client supplies
  *   has commitments only: its proof, sealing key and signature count as empty, even if they are set.
+ * - A *refresh* makes new shares of a key that exists: every node deals λ_i·x_i, its part of the secret, so that the new shares are
+ *   of the same secret. What a dealer commits to first must be that part, by the verification shares of the present shares.
+ *   Herzberg et al. 1995; the same sum as frost-core's resharing among all holders.
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
  *   complaint about it is evidence against a node (`evaluateComplaint`).
  * - The *finish digest* covers all openings and all results; equal digests at all nodes are the echo that finds a dealer
@@ -25,7 +28,8 @@ import { verifyHsmPossession } from './hsm.ts';
 import { verify } from './identity.ts';
 import { isHeldOutside, type OwnKeys } from './key-package.ts';
 import { BoundedMemo } from './memo.ts';
-import { type KeyHolders, participantsOf } from './participants.ts';
+import { type KeyHolders, participantsOf, placeOf } from './participants.ts';
+import { lagrangeCoefficient } from './polynomial.ts';
 import { verifyPossession } from './possession.ts';
 import { open, sealingKeyMatches } from './sealing.ts';
 import type { SealingKeyPair } from './sealing-x25519.ts';
@@ -44,6 +48,33 @@ export interface DkgTerms extends KeyHolders {
   readonly scheme?: string;
   /** Follows from the scheme: every node makes its own key, and none is shared. Its holder: see key-package.ts. */
   readonly ownKeys?: OwnKeys | undefined;
+  /** Absent: the session makes a key. */
+  readonly refresh?: RefreshedKey | undefined;
+}
+
+/** The key whose shares a session replaces, for the same nodes. */
+export interface RefreshedKey {
+  readonly keyId: string;
+  /** Of the new shares. */
+  readonly version: number;
+  readonly chainCode: Uint8Array;
+  /** Of the shares that are replaced, by participant. */
+  readonly verificationShares: readonly Uint8Array[];
+}
+
+/** λ_i·x_i of a node, its part of the key's secret. Secret. */
+export function partOfSecret(terms: DkgTerms, nodeId: number, share: bigint): bigint {
+  const { curve } = terms;
+  return (lagrangeCoefficient(curve, participantsOf(terms), nodeId) * share) % groupOf(curve).order;
+}
+
+/** A dealer of a refresh must commit to its part of the key's secret. */
+function partFault(terms: DkgTerms, { dealer, commitments }: DealerOpening): OpeningFault | undefined {
+  const { curve, refresh } = terms;
+  if (refresh === undefined) return undefined;
+  const present = refresh.verificationShares[placeOf(terms, dealer)]!;
+  const part = groupOf(curve).multiply(present, lagrangeCoefficient(curve, participantsOf(terms), dealer));
+  return equalBytes(part, commitments[0]!) ? undefined : 'PART_INVALID';
 }
 
 /** The number of points that a dealer commits to: the whole polynomial, or only its own public key. */
@@ -103,6 +134,7 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
     u32be(terms.totalNodes),
     ...participantsOf(terms).map(u32be),
     utf8(terms.scheme ?? ''),
+    ...(terms.refresh ? [utf8(terms.refresh.keyId), u32be(terms.refresh.version)] : []),
   );
   contexts.current.set(terms, context);
   return context;
@@ -196,17 +228,17 @@ export function finishTranscript(context: Uint8Array, result: Omit<FinishedDkg, 
 
 /**
  * The reason to refuse an opening. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, but
- * wrong.
+ * wrong; PART_INVALID: the same, and not the dealer's part of the key.
  */
-export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
+export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID' | 'PART_INVALID';
 
 /**
  * Checks a dealer's opening: commitments, signature, proof of possession. A client-supplied opening is checked for well-formed
  * commitments only (mock mode asks no proof of a client).
  *
  * @param identityKey the dealer's Ed25519 public key from the roster
- * @returns undefined when it is valid. Only POSSESSION_INVALID proves the dealer's fault: a bad signature may be
- *   the fault of the process that relayed it.
+ * @returns undefined when it is valid. OPENING_INVALID proves no fault of the dealer: a bad signature may be the fault of the
+ *   process that relayed it.
  */
 export function verifyOpening(
   terms: DkgTerms,
@@ -216,7 +248,7 @@ export function verifyOpening(
   if (!participantsOf(terms).includes(opening.dealer)) return 'OPENING_INVALID';
   if (!opening.clientSupplied && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
   const name = opening.clientSupplied ? '' : openingName(terms, opening, identityKey);
-  if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;
+  if (name !== '' && goodOpenings.current.get(name) === 'proven') return partFault(terms, opening);
   if (!areValidCommitments(terms, opening.commitments)) return 'OPENING_INVALID';
   if (opening.clientSupplied) return undefined;
   const verify = isHeldOutside(terms.ownKeys) ? verifyHsmPossession : verifyPossession;
@@ -229,7 +261,7 @@ export function verifyOpening(
   });
   if (!proven) return 'POSSESSION_INVALID';
   goodOpenings.current.set(name, 'proven');
-  return undefined;
+  return partFault(terms, opening);
 }
 
 function areValidCommitments(terms: DkgTerms, commitments: readonly Uint8Array[]): boolean {

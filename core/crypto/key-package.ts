@@ -52,6 +52,8 @@ export interface DkgTranscript extends KeyHolders {
   readonly threshold: number;
   /** Every node makes its own key. */
   readonly ownKeys?: OwnKeys | undefined;
+  /** Of a key that exists; absent: it follows from the commitments. */
+  readonly chainCode?: Uint8Array | undefined;
   readonly commitmentsByDealer: readonly (readonly Uint8Array[])[];
 }
 
@@ -88,7 +90,7 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   // The chain code is a hash of all other inputs.
   const name = latin1(chainCode, ...participants.map(u32be));
   const known = groupKeys.current.get(name);
-  if (known !== undefined) return known;
+  if (known !== undefined) return withChainCode(known, transcript);
   const groupCommitments = groupPolynomial(transcript);
   const made: PublicKeyPackage = {
     curve,
@@ -101,7 +103,11 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
     groupCommitments,
   };
   groupKeys.current.set(name, made);
-  return made;
+  return withChainCode(made, transcript);
+}
+
+function withChainCode(made: PublicKeyPackage, { chainCode }: DkgTranscript): PublicKeyPackage {
+  return chainCode === undefined ? made : { ...made, chainCode };
 }
 
 /**

@@ -53,6 +53,17 @@ export interface DeletionTerms {
   readonly keyId: string;
 }
 
+/** The key whose nodes make new shares. */
+export interface RefreshTerms {
+  readonly tenant: string;
+  readonly keyId: string;
+  /** Of the new shares. */
+  readonly version: number;
+  /** The number of the wire's Scheme that the key signs with. */
+  readonly scheme: number;
+  readonly expiresMs: number;
+}
+
 /** The parties that share keys: the part of a pinned roster that determines the keys. */
 export interface OrderMembers {
   readonly clusterId: string;
@@ -65,6 +76,7 @@ export interface GatewayMacs {
   order(terms: OrderTerms): Uint8Array;
   witness(terms: WitnessTerms): Uint8Array;
   deletion(terms: DeletionTerms): Uint8Array;
+  refresh(terms: RefreshTerms): Uint8Array;
 }
 
 /**
@@ -82,6 +94,7 @@ export function gatewayMacs(members: OrderMembers, secretKey: Uint8Array): Gatew
     order: (terms) => macs(orderDigest(terms)),
     witness: (terms) => macs(witnessDigest(terms)),
     deletion: (terms) => macs(deletionDigest(terms)),
+    refresh: (terms) => macs(refreshDigest(terms)),
   };
 }
 
@@ -129,6 +142,12 @@ export function witnessDigest({ tenant, sessionId }: WitnessTerms): Uint8Array {
 /** 32 bytes over the key to delete. A key's name is never reused, so the order needs no expiry. */
 export function deletionDigest({ tenant, keyId }: DeletionTerms): Uint8Array {
   return transcriptHash('signmesh/deletion-order/v1', utf8(tenant), utf8(keyId));
+}
+
+/** 32 bytes over the key, and what its new shares are. */
+export function refreshDigest({ tenant, keyId, version, scheme, expiresMs }: RefreshTerms): Uint8Array {
+  const text = JSON.stringify([tenant, keyId, version, scheme, expiresMs]);
+  return transcriptHash('signmesh/refresh-order/v1', utf8(text));
 }
 
 /** Whether `given` is the MAC of the digest. False for another length. */

@@ -1,21 +1,24 @@
 /**
  * /v1/sandbox/keys: keys of keystore types that a client's InitiateDkg cannot name, for the client's own signing sessions. Elsewhere
- * vaults alone have such keys; here a scenario of one file signs with them in both worlds.
+ * vaults alone have such keys; here a scenario of one file signs with them in both worlds. And new shares for the nodes of a client's
+ * own key.
  */
 import { create } from '@bufbuild/protobuf';
 import Type from 'typebox';
 import { enumName, enumNames } from '../../proto/enum-names.ts';
+import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import {
   InitiateDkgRequestSchema,
   KeystoreType,
   KeystoreTypeSchema,
   ReceiptStateSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { schemeMeant } from '../../proto/key-schemes.ts';
-import { nodesMax } from '../../proto/limits.ts';
+import { isSharedKey, type KeyScheme, keySchemes, schemeMeant } from '../../proto/key-schemes.ts';
+import { isRefreshSession, nodesMax } from '../../proto/limits.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, ContractEnum, OneOf } from '../api/schema-kit.ts';
-import { whoDid } from './control.ts';
+import { Closed, ContractEnum, Nullable, OneOf, PathId } from '../api/schema-kit.ts';
+import { noSuch } from '../api/visibility.ts';
+import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common } from './shared.ts';
 
@@ -38,6 +41,28 @@ const KeyBegun = Closed(
     epoch: Type.Integer({ minimum: 0 }),
   },
   { title: 'SandboxKey' },
+);
+
+const RefreshBody = Closed({
+  version: Type.Integer({
+    minimum: 2,
+    description: 'of the new shares: one above `key_version` of the key’s session. The call may be repeated',
+  }),
+});
+
+const KeyRefreshed = Closed(
+  {
+    key_id: Type.String(),
+    version: Type.Integer({ minimum: 2 }),
+    state: OneOf(enumNames(ReceiptStateSchema), {
+      description: 'of the receipt; `BACKEND_COMPLETED`: the new shares sign',
+    }),
+    reason_code: Type.String({ description: 'of the receipt: docs/reason-codes.md' }),
+    message: Type.String(),
+    public_key: Nullable(Type.String({ description: 'of the key, as before: compressed, lowercase hex' })),
+    culprits: Type.Array(Type.Integer({ minimum: 1 }), { description: 'nodes whose fault the last failure proves' }),
+  },
+  { title: 'SandboxKeyRefresh' },
 );
 
 export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly Route[] {
@@ -82,5 +107,52 @@ export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly
         };
       },
     }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/keys/:id/refresh',
+      operationId: 'refreshSandboxKey',
+      clientName: 'sandbox.refreshKey',
+      example: { version: 2 },
+      summary: 'Give the nodes of a key new shares of it',
+      description:
+        'Of the caller’s own key, of keystore type MOCK_THRESHOLD or MPC_FROST. Public key, chain code and addresses stay; shares of ' +
+        'two versions give nothing together. It takes every node of the key: until all hold a new share the present ones sign, and ' +
+        'the same call continues a refresh that failed. A key that mock ECDSA has exposed stays exposed. Keys of other types, of wallets ' +
+        'and of vaults, and keys that have not signed yet, are 422 `not_supported`.',
+      params: Closed({ id: PathId('the key’s session') }),
+      body: RefreshBody,
+      responses: { 200: { description: 'The receipt of its session', schema: KeyRefreshed } },
+      handle: async (context, { params, body }) => {
+        const found = await sessions.inspect(context, params.id);
+        if (!found.found || found.kind !== 'dkg') throw noSuch('key');
+        const { version } = body;
+        const scheme = refreshable(params.id, found);
+        context.log.info(whoDid(context, 'keys.refresh', { session: params.id, version }), 'a key is refreshed');
+        const { receipt, publicKey, culprits } = await sessions.refreshKey(context, params.id, version, scheme);
+        return {
+          status: 200,
+          body: {
+            key_id: params.id,
+            version,
+            state: enumName(ReceiptStateSchema, receipt?.state ?? 0),
+            reason_code: receipt?.reasonCode ?? '',
+            message: receipt?.message ?? '',
+            public_key: publicKey.length === 0 ? null : Buffer.from(publicKey).toString('hex'),
+            culprits,
+          },
+        };
+      },
+    }),
   ];
+}
+
+/** The scheme of a key whose nodes can get new shares. Throws 422. */
+function refreshable(id: string, { keyScheme, walletService }: InspectSessionResponse): KeyScheme {
+  const scheme = keySchemes.find((name) => name === keyScheme);
+  if (walletService || isRefreshSession(id)) throw notSupported('only a client’s own key is refreshed here', 'id');
+  if (scheme === undefined)
+    throw notSupported('the key has not signed yet, so that its scheme is open: sign with it once', 'id');
+  if (isSharedKey(scheme)) return scheme;
+  throw notSupported(`the nodes of a key of ${scheme} hold no shares of it`, 'id');
 }

@@ -65,6 +65,10 @@ const SessionView = Closed(
     key_exposed: Type.Boolean({
       description: 'the key was used with mock ECDSA, which discloses the nonce: it has no threshold security left',
     }),
+    key_version: Type.Integer({
+      minimum: 0,
+      description: 'of a key that was made: of its present shares, from 1 on; else 0',
+    }),
     resume_token: Nullable(
       Type.String({
         ...secret,
@@ -211,6 +215,7 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     curve: found.curve === '' ? null : found.curve,
     key_scheme: found.keyScheme === '' ? null : found.keyScheme,
     key_exposed: found.keyExposed,
+    key_version: found.keyVersion,
     resume_token: found.resumeToken === '' ? null : found.resumeToken,
     created_at: timestamp(Number(found.createdAtEpochMs)),
     expires_at: timestamp(Number(found.expiresAtEpochMs)),

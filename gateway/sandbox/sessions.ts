@@ -3,6 +3,7 @@
  * keystore types that a client's InitiateDkg does not name, and how many nonces wait.
  */
 import { create } from '@bufbuild/protobuf';
+import { RefreshKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InspectSessionRequestSchema,
   type InspectSessionResponse,
@@ -30,6 +31,8 @@ export interface SandboxSessions {
   preview(caller: Caller, sessionId: string, nodeId: number): Promise<PreviewPartialResponse>;
   /** As an InitiateDkg of the caller's, for a key of this scheme alone. */
   beginKey(caller: Caller, request: RequestOf<'initiateDkg'>, scheme: KeyScheme): Promise<InitiateDkgResponse>;
+  /** New shares of the caller's key for its nodes. */
+  refreshKey(caller: Caller, keyId: string, version: number, scheme: KeyScheme): Promise<ResponseOf<'refreshKey'>>;
   /** Of every cluster that answers. */
   noncePools(caller: Caller): Promise<readonly NoncePoolSize[]>;
 }
@@ -62,6 +65,13 @@ export function sandboxSessions({
       call(calls, caller, 'previewPartial', create(PreviewPartialRequestSchema, { sessionId, nodeId })),
     beginKey: (caller, request, scheme) =>
       call(calls, caller, 'initiateDkg', request, { keyScheme: wireScheme(scheme) }),
+    refreshKey: (caller, keyId, version, scheme) =>
+      call(
+        calls,
+        caller,
+        'refreshKey',
+        create(RefreshKeyRequestSchema, { keyId, version, scheme: wireScheme(scheme) }),
+      ),
     noncePools: async (caller) => {
       const asked = create(ReadNoncePoolsRequestSchema);
       const read = async (cluster: number): Promise<readonly NoncePoolSize[]> => {
@@ -77,7 +87,7 @@ export function sandboxSessions({
   };
 }
 
-async function call<K extends 'inspectSession' | 'previewPartial' | 'initiateDkg' | 'readNoncePools'>(
+async function call<K extends 'refreshKey' | 'inspectSession' | 'previewPartial' | 'initiateDkg' | 'readNoncePools'>(
   calls: Calls,
   { tenant, traceparent, requestId }: Caller,
   asked: K,

@@ -15,6 +15,7 @@ import { type Log, silentLog } from '../../core/actors/live/ports.ts';
 import { ShortLivedMap } from '../../core/actors/short-lived-map.ts';
 import { noTracer, type Span, type Tracer } from '../../core/telemetry/port.ts';
 import type { WalletTerms } from '../../proto/call-orders.ts';
+import { namedBy } from '../../proto/cluster-named.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
@@ -29,7 +30,7 @@ import {
 import type { ErrorKind } from '../api/errors/kinds.ts';
 import { internalError, ServiceError } from '../api/errors/service-error.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
-import { keyFault } from './key-confirmation.ts';
+import { keyFault, refreshFault } from './key-confirmation.ts';
 import type { OrderIssuer } from './order-issuer.ts';
 
 /** How long a call waits when its caller names no deadline. */
@@ -261,10 +262,14 @@ export class SigningCalls extends Calls {
 
   /** The refusal of a key that the cluster's nodes did not make; undefined: the response has no such key. */
   #unconfirmed({ request, tenant, keyScheme }: SigningCall, response: CallResponse): CallOutcome | undefined {
-    if (response.case !== 'makeKey' || request.case !== 'makeKey') return undefined;
-    const fault = keyFault({ tenant, request: request.value, keyScheme }, response.value, this.#roster);
+    const fault =
+      request.case === 'makeKey' && response.case === 'makeKey'
+        ? keyFault({ tenant, request: request.value, keyScheme }, response.value, this.#roster)
+        : request.case === 'refreshKey' && response.case === 'refreshKey'
+          ? refreshFault(tenant, request.value, response.value, this.#roster)
+          : undefined;
     if (fault === undefined) return undefined;
-    const said = { tenant, session: request.value.sessionId, reason: fault };
+    const said = { tenant, session: namedBy(request).id, reason: fault };
     this.#log.error(said, 'the coordinator named a key that its nodes did not confirm');
     const message = `the nodes of the cluster did not confirm the new key: ${fault}`;
     const details = [{ field: '', issue: 'key_not_confirmed', message: fault }];

@@ -26,6 +26,9 @@ export const dkgRefusals = {
   VENDOR_UNCONFIGURED: 'this node has no vendor',
   VENDOR_UNAVAILABLE: 'the vendor of the key does not answer, or not as agreed',
   CLIENT_DEALERS_NOT_ALLOWED: 'this node takes no client-supplied dealer in this session',
+  ORDER_INVALID: 'no gateway ordered new shares of this key, or the time of its order is over',
+  KEY_UNKNOWN: 'this node does not hold the shares of the key that are replaced',
+  RESULT_SIGNED: 'this node has signed a result of an earlier attempt: show it a node that has not',
 } as const;
 
 export type DkgRefusalCode = keyof typeof dkgRefusals;
@@ -37,6 +40,8 @@ export const dkgFaults = {
   POSSESSION_INVALID: 'the dealer does not prove possession of its constant term',
   /** Another opening than the one that was verified here, or client-supplied where it was real, or the reverse. */
   COMMITMENT_MISMATCH: 'the dealer committed to something else before',
+  /** Of a refresh. */
+  PART_INVALID: 'the dealer does not deal its part of the key',
   SHARE_UNSIGNED: 'the sealed share is not signed by its dealer',
   /** With the revealed sealing key; the attempt is dead. */
   BOX_BROKEN: 'the sealed share does not open',

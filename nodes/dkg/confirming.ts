@@ -4,6 +4,8 @@
  * A dealer that sent two nodes different openings gives them different finish digests, so that no node confirms; the
  * coordinator, which holds the signed openings, finds the dealer. This module never blames a node.
  *
+ * Of a refresh this is the commit: the node replaces its share by the new one, which all nodes hold.
+ *
  * Invariant: `final`, the key record and the proof (every node's signature of the result) become durable in one write.
  */
 import { equalBytes } from '../../core/crypto/bytes.ts';
@@ -37,7 +39,12 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   const proof = results.map(({ nodeId, signature }) => ({ nodeId, signature: ownCopy(signature) }));
   const final: Final = { phase: 'final', terms, opening: dealing.opening, dealers, finished, proof };
   const scheme = bindingAtMaking(terms.curve, (terms.scheme ?? '') as KeyBinding) ?? '';
-  return { kind: 'advanced', state: final, body, finalKey: { keyPackage, scheme } };
+  return {
+    kind: 'advanced',
+    state: final,
+    body,
+    finalKey: { keyPackage, scheme, version: terms.refresh?.version ?? 1 },
+  };
 }
 
 /** This node's own result needs no check of the signature that it made itself. */

@@ -39,6 +39,7 @@ import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { vendorAddress } from '../records/vendor-port.ts';
 import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, isReadyMade, type PartyOutcome, refused } from './party.ts';
+import { beginRefresh, namesRefresh, type Refreshing } from './refreshing.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
 
 /** The names in a request's frame. */
@@ -78,6 +79,9 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   if (!participants.includes(party.nodeId)) {
     return refused('REQUEST_INVALID', `node ${party.nodeId} is outside the session`);
   }
+  if (!namesRefresh(name.session, request)) {
+    return refused('REQUEST_INVALID', 'the session is not named after the key and the version of its new shares');
+  }
   if (state.phase === 'final' && name.attempt !== attemptOf(state)) return alreadyFinal(state);
   if (name.attempt > attemptOf(state)) {
     const { tenant, session, attempt } = name;
@@ -95,6 +99,10 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
       scheme,
       ownKeys,
     };
+    if (request.refresh !== undefined) {
+      const begun = beginRefresh(state, terms, request, world);
+      return begun.kind === 'refreshing' ? deal(begun.terms, world, begun) : begun;
+    }
     const changed =
       'terms' in state && state.terms && isReadyMade(party, tenant, session) && changedTerms(state.terms, terms);
     return changed
@@ -147,14 +155,15 @@ export function wireOpening(opening: DealerOpening) {
   return { dealer, commitments: [...commitments], possession, sealingKey, signature, clientSupplied };
 }
 
-function deal(terms: DkgTerms, world: DkgWorld): PartyOutcome {
+function deal(terms: DkgTerms, world: DkgWorld, refreshing?: Refreshing): PartyOutcome {
   const { token } = world;
   if (isHeldOutside(terms.ownKeys) && token?.kind !== 'made') return askToken(terms, world);
-  const dealing = dealingOf(terms, world);
+  const dealing = dealingOf(terms, world, refreshing?.part);
   return {
     kind: 'advanced',
     state: { phase: 'dealing', terms, dealing, dealers: [] },
     body: { case: 'dkgOpened', value: { opening: wireOpening(dealing.opening) } },
+    ...(refreshing?.binds && { finalKey: refreshing.binds }),
   };
 }
 
@@ -168,11 +177,12 @@ function askToken(terms: DkgTerms, { party, token }: DkgWorld): PartyOutcome {
   return { kind: 'waits', to, request: { kind: 'make', label: hsmLabel(tenant, session), curve, challenge } };
 }
 
-function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing {
+function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld, part: bigint | undefined): Dealing {
   const { curve } = terms;
   const context = sessionContext(terms);
   const made = token?.kind === 'made' ? token : undefined;
-  const polynomial = made ? [] : polynomialOf(terms, party, random);
+  const drawn = made ? [] : polynomialOf(terms, party, random);
+  const polynomial = part === undefined ? drawn : [part, ...drawn.slice(1)];
   const sealingSeed = takeRandom(random, 32);
   const dealer = party.nodeId;
   const commitments = made ? [made.publicKey] : commitTo(curve, polynomial);

@@ -14,8 +14,7 @@
  */
 import type { Address, Context } from '../../core/actors/contract.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
-import type { HsmOutcome } from '../records/hsm-port.ts';
-import { encodeKeyRecord } from '../records/key-record.ts';
+import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
 import { isLocal, receivedBody } from '../records/messages.ts';
 import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records/records.ts';
@@ -32,7 +31,10 @@ const idleTimer = 'idle';
 /** Requests waiting for one session. The coordinator has one actor a session, which waits for answers. */
 const dkgMailboxMax = 256;
 
-export function dkgBehaviour(party: DkgParty): NodeBehaviour<DkgState> {
+/** `asked`: a DkgOpen that waits for the record of its key. Only in memory. */
+export type DkgActorState = DkgState & { readonly asked?: NodeMessageInput };
+
+export function dkgBehaviour(party: DkgParty): NodeBehaviour<DkgActorState> {
   return {
     prefix: `node/${party.nodeId}/dkg`,
     mailboxMax: dkgMailboxMax,
@@ -55,22 +57,26 @@ export function sessionOf(self: Address): { readonly tenant: string; readonly se
   return isRecordName(tenant, session) ? { tenant, session } : undefined;
 }
 
-function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Context): NodeStep<DkgState> {
+function receive(party: DkgParty, state: DkgActorState, input: NodeInput, context: Context): NodeStep<DkgActorState> {
   switch (input.kind) {
     case 'message': {
       const { message } = input;
       if (!isLocal(message)) return handle(party, state, { ...input, message }, context);
       // The signer speaks to itself alone.
       if (message.kind !== 'hsmAnswered') return { state, effects: [] };
-      const { about, outcome } = message;
-      return handle(party, state, { kind: 'message', ...about }, context, outcome);
+      const { about, outcome: token } = message;
+      return handle(party, state, { kind: 'message', ...about }, context, { token });
     }
     case 'timer':
       return { state, effects: [{ kind: 'stop' }] };
     case 'persistRefused':
       // The outcome of the write is unknown. Do not answer, and start from the record when the request is repeated.
       return { state, effects: [event('dkg.write.failed', 'error', context, {}), { kind: 'stop' }] };
-    case 'loaded':
+    case 'loaded': {
+      const { asked, ...known } = state;
+      const stored = input.record && decodeKeyRecord(input.record);
+      return asked ? handle(party, known, asked, context, { key: { stored } }) : { state, effects: [] };
+    }
     case 'loadFailed':
     case 'undelivered':
       // The answer could not be delivered: the coordinator repeats its request.
@@ -78,35 +84,46 @@ function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Co
   }
 }
 
-/** `token`: what the node's token, or vendor, answered to this request, which waited for it. */
+/** `found`: what this request waited for. */
 function handle(
   party: DkgParty,
-  state: DkgState,
+  state: DkgActorState,
   input: NodeMessageInput,
   context: Context,
-  token?: HsmOutcome,
-): NodeStep<DkgState> {
+  found: Pick<DkgWorld, 'token' | 'key'> = {},
+): NodeStep<DkgActorState> {
   const { tenant, session, attempt } = input.message;
   const body = receivedBody(input.message);
   const idle: NodeEffect = { kind: 'startTimer', name: idleTimer, afterMs: dkgIdleMs };
-  const reply = (answer: WireBodyInit): NodeEffect => ({
-    kind: 'send',
+  const answered = (answer: WireBodyInit) => ({
     to: input.from,
     trace: input.trace,
     message: { tenant, session, attempt, body: answerTo(body, answer) },
   });
+  const reply = (answer: WireBodyInit): NodeEffect => ({ kind: 'send', ...answered(answer) });
+  /** Of a request that has replaced the record of the key: its answer waits for the signer, which has read the one of before. */
+  const replyOnceReplaced = (answer: WireBodyInit, keyId: string): NodeEffect => ({
+    kind: 'send',
+    to: `node/${party.nodeId}`,
+    message: { kind: 'keyReplaced', recordKey: keyRecordKey(tenant, keyId), answer: answered(answer) },
+  });
 
-  const outcome = decide(state, input, { party, random: context.random, token }, context.self);
+  const world = { party, random: context.random, nowMs: context.nowMs, ...found };
+  const outcome = decide(state, input, world, context.self);
   switch (outcome.kind) {
     case 'waits': {
       const { from, trace, message } = input;
       const asked = { kind: 'hsmAsked' as const, request: outcome.request, about: { from, trace, message } };
       return { state, effects: [idle, { kind: 'send', to: outcome.to, message: asked }] };
     }
+    case 'reads':
+      return { state: { ...state, asked: input }, effects: [idle, { kind: 'load', key: outcome.recordKey }] };
     case 'ignored':
       return { state, effects: [idle] };
-    case 'answered':
-      return { state, effects: [idle, reply(outcome.body)] };
+    case 'answered': {
+      const refresh = state.phase === 'final' ? state.terms.refresh : undefined;
+      return { state, effects: [idle, refresh ? replyOnceReplaced(outcome.body, refresh.keyId) : reply(outcome.body)] };
+    }
     case 'refused': {
       const { code, message, culprits, results = [] } = outcome;
       const value = { nodeId: party.nodeId, code, message, culprits: [...culprits], results: results.map(wireResult) };
@@ -119,12 +136,18 @@ function handle(
       if (!allowed?.includes(next.phase)) throw new Error(`no transition ${state.phase} -${body.case}-> ${next.phase}`);
       const puts = [{ key: dkgRecordKey(tenant, session), record: encodeDkgRecord(next) }];
       const { finalKey } = outcome;
+      const refresh = 'terms' in next ? next.terms?.refresh : undefined;
       if (finalKey !== undefined) {
-        puts.push({ key: keyRecordKey(tenant, session), record: encodeKeyRecord(finalKey) });
+        const keyId = refresh?.keyId ?? session;
+        puts.push({ key: keyRecordKey(tenant, keyId), record: encodeKeyRecord(finalKey) });
       }
-      const write: NodeWrite = { puts, deletes: [] };
+      // The record of the session holds the node's part of the secret until then.
+      const erased = refresh && next.phase === 'final' ? puts.map(({ key }) => key) : undefined;
+      const write: NodeWrite = { puts, deletes: [], ...(erased && { erased }) };
       const effects: NodeEffect[] = [{ kind: 'persist', write }, idle];
-      if (outcome.body !== undefined) effects.push(reply(outcome.body));
+      if (outcome.body !== undefined) {
+        effects.push(refresh && finalKey ? replyOnceReplaced(outcome.body, refresh.keyId) : reply(outcome.body));
+      }
       effects.push(event(`dkg.${next.phase}`, next.phase === 'broken' ? 'warn' : 'info', context, { attempt }));
       // A key that is made is seldom asked for again; the record answers them.
       if (next.phase === 'final') effects.push({ kind: 'stop' });
@@ -182,6 +205,7 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
 /** A tombstone remains, so that a late or repeated DkgOpen does not deal the attempt again. */
 function discard(state: DkgState, attempt: number, keepsTerms: boolean): PartyOutcome {
   if (state.phase === 'final') return alreadyFinal(state);
+  if (state.phase === 'provisional' && state.terms.refresh) return refused('RESULT_SIGNED');
   if (state.phase === 'discarded' && state.attempt === attempt) return { kind: 'ignored' };
   const terms = keepsTerms && 'terms' in state ? state.terms : undefined;
   return { kind: 'advanced', state: { phase: 'discarded', attempt, ...(terms && { terms }) }, body: undefined };

@@ -32,6 +32,8 @@ export interface DkgParty {
   /** This node's Ed25519 secret key, 64 bytes. Secret. */
   readonly secretKey: Uint8Array;
   readonly rosterDigest: Uint8Array;
+  /** Secret, 32 bytes: shared with the gateways, whose orders it proves. */
+  readonly orderKey: Uint8Array;
   /** Whether a client may supply a dealer's commitments and shares here; never for a wallet's key. */
   readonly allowClientDealers: boolean;
   readonly sandbox?: SandboxKeys | undefined;
@@ -53,6 +55,10 @@ export interface DkgWorld {
   readonly random: RandomSource;
   /** The answer of the node's token, for a request that waited for it. */
   readonly token?: HsmOutcome | undefined;
+  /** The node's clock, milliseconds since the Unix epoch. */
+  readonly nowMs: number;
+  /** The key of a refresh, for a request that waited for it. */
+  readonly key?: { readonly stored: StoredKey | undefined } | undefined;
 }
 
 /** The identity that verifies a dealer's signatures. `nodeId` has been checked against the session's size. */
@@ -66,7 +72,10 @@ export function identityKeyOf(party: DkgParty, nodeId: number): Uint8Array {
 export type PartyOutcome =
   /** Answered from the present state; nothing changes. */
   | { readonly kind: 'answered'; readonly body: WireBodyInit }
-  /** The state changes, durably, before the answer leaves. `finalKey`: becomes final, and bound, in the same write. */
+  /**
+   * The state changes, durably, before the answer leaves. `finalKey`: becomes final, and bound, in the same write. Of a refresh it
+   * replaces the shares of before, or binds them.
+   */
   | {
       readonly kind: 'advanced';
       readonly state: Exclude<DkgState, { phase: 'unopened' }>;
@@ -76,6 +85,8 @@ export type PartyOutcome =
   | Refused
   /** The node's token, or vendor, is asked first; the request continues with its answer. */
   | { readonly kind: 'waits'; readonly to: Address; readonly request: HsmRequest }
+  /** The record of this key is read first; the request continues with it. */
+  | { readonly kind: 'reads'; readonly recordKey: string }
   /** No change and no answer. */
   | { readonly kind: 'ignored' };
 

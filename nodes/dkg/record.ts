@@ -28,6 +28,12 @@ interface TermsJson {
   readonly scheme?: string;
   /** Records of an earlier version have none. */
   readonly participants?: readonly number[];
+  readonly refresh?: {
+    readonly key: string;
+    readonly version: number;
+    readonly chain_code: string;
+    readonly verification_shares: readonly string[];
+  };
 }
 
 interface OpeningJson {
@@ -173,15 +179,44 @@ export function decodeDkgRecord(record: NodeRecord): RecordedDkgState {
 const scalarToJson = (curve: Curve, scalar: bigint): string => toHex(groupOf(curve).encodeScalar(scalar));
 const scalarFromJson = (curve: Curve, hex: string): bigint => groupOf(curve).decodeNonZeroScalar(fromHex(hex));
 
-function termsToJson({ rosterDigest, totalNodes, scheme, ownKeys: _, ...terms }: DkgTerms): TermsJson {
+function termsToJson({ rosterDigest, totalNodes, scheme, ownKeys: _, refresh, ...terms }: DkgTerms): TermsJson {
   const participants = participantsOf({ ...terms, totalNodes });
-  return { ...terms, roster: toHex(rosterDigest), total_nodes: totalNodes, participants, ...(scheme && { scheme }) };
+  return {
+    ...terms,
+    roster: toHex(rosterDigest),
+    total_nodes: totalNodes,
+    participants,
+    ...(scheme && { scheme }),
+    ...(refresh && {
+      refresh: {
+        key: refresh.keyId,
+        version: refresh.version,
+        chain_code: toHex(refresh.chainCode),
+        verification_shares: refresh.verificationShares.map(toHex),
+      },
+    }),
+  };
 }
 
-function termsFromJson({ roster, total_nodes: totalNodes, scheme = '', ...terms }: TermsJson): DkgTerms {
+function termsFromJson({ roster, total_nodes: totalNodes, scheme = '', refresh, ...terms }: TermsJson): DkgTerms {
   const participants = participantsOf({ totalNodes, participants: terms.participants });
   const ownKeys = ownKeysOf(scheme as KeyBinding);
-  return { ...terms, rosterDigest: fromHex(roster), totalNodes, participants, scheme, ownKeys };
+  return {
+    ...terms,
+    rosterDigest: fromHex(roster),
+    totalNodes,
+    participants,
+    scheme,
+    ownKeys,
+    ...(refresh && {
+      refresh: {
+        keyId: refresh.key,
+        version: refresh.version,
+        chainCode: fromHex(refresh.chain_code),
+        verificationShares: refresh.verification_shares.map(fromHex),
+      },
+    }),
+  };
 }
 
 function openingToJson(opening: DealerOpening): OpeningJson {

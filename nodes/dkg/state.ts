@@ -6,6 +6,10 @@
  * A complaint about a sealed share reveals the sealing key and so ends the attempt (`broken`); `discarded` marks an attempt
  * that must not be dealt again. A later attempt starts over from anything but `final`.
  *
+ * A refresh makes new shares of a key that exists (DkgTerms.refresh). A node that has signed its result keeps it next to the present
+ * share until it is shown that all have signed (`final`, which replaces that share), or that one node has not: an opening of a later
+ * attempt by another node, which has not signed or was shown one that has not. So no coordinator makes nodes drop both.
+ *
  * Invariants
  * - For one attempt this node deals one polynomial, one sealing key and one opening, ever.
  * - `provisional` and `final` hold no share of another dealer; `final` and `broken` hold no polynomial.

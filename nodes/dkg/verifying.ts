@@ -63,10 +63,11 @@ export function verifyShares(
   party: DkgParty,
 ): PartyOutcome {
   const supplied = request.clientSupplied.length > 0 || request.dealers.some(({ clientSupplied }) => clientSupplied);
-  const { session, ownKeys } = state.terms;
-  if (supplied && (ownKeys || !allowsClientDealers(party, session))) {
+  const { session, ownKeys, refresh } = state.terms;
+  if (supplied && (ownKeys || refresh || !allowsClientDealers(party, session))) {
     const ofWallet = party.allowClientDealers ? 'the key is a wallet’s' : 'its configuration does not allow it';
-    const why = ownKeys ? 'every node has a key of its own' : ofWallet;
+    const ofNodes = ownKeys ? 'every node has a key of its own' : 'every node deals its part of the key';
+    const why = ownKeys || refresh ? ofNodes : ofWallet;
     return refused('CLIENT_DEALERS_NOT_ALLOWED', why);
   }
   const exchanges = exchangesOf(state.terms, request, party.nodeId);
@@ -299,6 +300,7 @@ function finish(
       participants: terms.participants,
       nodeId: party.nodeId,
       ownKeys: terms.ownKeys,
+      chainCode: terms.refresh?.chainCode,
       sharesByDealer: dealers.flatMap(({ share }) => share ?? []),
       commitmentsByDealer: dealers.map(({ opening }) => opening.commitments),
     });

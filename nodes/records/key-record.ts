@@ -18,6 +18,8 @@ export interface StoredKey {
   readonly keyPackage: KeyPackage;
   /** The only scheme that this node uses with the key; empty: its first signature decides. */
   readonly scheme: KeyBinding;
+  /** Of the share: 1 of the key's generation, one more with each refresh. */
+  readonly version: number;
 }
 
 /** The JSON form of a key package. */
@@ -67,8 +69,8 @@ export function keyPackageFromJson(json: KeyPackageJson): KeyPackage {
   };
 }
 
-export function encodeKeyRecord({ keyPackage, scheme }: StoredKey): NodeRecord {
-  return utf8(JSON.stringify({ v: 1, scheme, ...keyPackageToJson(keyPackage) }));
+export function encodeKeyRecord({ keyPackage, scheme, version }: StoredKey): NodeRecord {
+  return utf8(JSON.stringify({ v: 1, scheme, ...(version > 1 && { version }), ...keyPackageToJson(keyPackage) }));
 }
 
 /**
@@ -76,9 +78,14 @@ export function encodeKeyRecord({ keyPackage, scheme }: StoredKey): NodeRecord {
  * record older than the binding of keys has no scheme: its key is bound as if it were made now.
  */
 export function decodeKeyRecord(record: NodeRecord): StoredKey {
-  const json = parseRecord(record, 'key') as unknown as KeyPackageJson & { readonly scheme?: KeyBinding };
+  const json = parseRecord(record, 'key') as unknown as KeyPackageJson & {
+    readonly scheme?: KeyBinding;
+    /** Absent: 1. */
+    readonly version?: number;
+  };
   const keyPackage = keyPackageFromJson(json);
-  return { keyPackage, scheme: json.scheme ?? bindingAtMaking(keyPackage.curve, '') ?? '' };
+  const { version = 1 } = json;
+  return { keyPackage, scheme: json.scheme ?? bindingAtMaking(keyPackage.curve, '') ?? '', version };
 }
 
 /** The JSON object of a record of version 1. The error never quotes the record, since that is secret. */

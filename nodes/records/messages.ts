@@ -15,6 +15,13 @@ export interface LocalNodeMessage {
   readonly kind: 'flush';
 }
 
+/** To the signer: the record of a key was replaced. It sends the answer once it no longer uses the record of before. */
+export interface KeyReplaced {
+  readonly kind: 'keyReplaced';
+  readonly recordKey: string;
+  readonly answer: { readonly to: Address; readonly trace: Trace; readonly message: WireMessage };
+}
+
 /** A request to the node's PKCS#11 token, over the port of nodes/records/hsm-port.ts. */
 export interface HsmAsked {
   readonly kind: 'hsmAsked';
@@ -80,6 +87,7 @@ export interface VendorNews {
 export type NodeMessage =
   | WireMessage
   | LocalNodeMessage
+  | KeyReplaced
   | HsmAsked
   | HsmAnswered
   | VendorSign

@@ -22,6 +22,8 @@ export type NodeRecord = Uint8Array;
 export interface NodeWrite {
   readonly puts: readonly { readonly key: string; readonly record: NodeRecord }[];
   readonly deletes: readonly string[];
+  /** Keys of `puts` whose earlier bytes must leave the files, as those of a deleted record do. Absent: none. */
+  readonly erased?: readonly string[];
 }
 
 export function dkgRecordKey(tenant: string, session: string): string {

@@ -12,6 +12,8 @@
  *   write the runtime gives this actor no input, so that all requests that arrive meanwhile share the next write.
  * - An intent has one message: the node records its signature in the same way (intent-memory.ts), and refuses another message
  *   for it with INTENT_MESSAGE_CHANGED, even if the coordinator's store was rolled back.
+ * - A refresh replaces a key's record (dkg/dkg-actor.ts): the actor evicts what it read of it, and only then is the refresh
+ *   confirmed. A request names the version of the share that it wants, and gets KEY_UNKNOWN for another one.
  * - DeleteKey, ordered by a gateway, deletes a key permanently; the deletion waits for a write like a binding.
  * - A refused write releases nothing. The actor drops its pending answers, and reads the records again when needed, since the
  *   write may have taken effect. The coordinator gets no answer.
@@ -35,6 +37,7 @@ import type { WireBodyInit } from '../../proto/wire.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
 import type {
   SigningAsked as Asked,
+  KeyReplaced,
   NodeBehaviour,
   NodeEffect,
   NodeInput,
@@ -93,6 +96,7 @@ function receive(
     case 'message': {
       const { message } = input;
       if (!isLocal(message)) return handle(identity, state, { ...input, message }, context);
+      if (message.kind === 'keyReplaced') return keyReplaced(state, message);
       return message.kind === 'hsmAnswered' ? tokenAnswered(identity, message) : [];
     }
     case 'loaded':
@@ -111,6 +115,16 @@ function receive(
     case 'timer':
       return [];
   }
+}
+
+/** The answer follows what waits to be written: no older record of the key is written after it. */
+function keyReplaced(state: SignerState, { recordKey, answer }: KeyReplaced): NodeEffect[] {
+  state.keys.evict(recordKey);
+  if (state.waiting.has(recordKey)) state.stale.add(recordKey);
+  const effects: NodeEffect[] = [{ kind: 'send', ...answer }];
+  if (state.pending.isEmpty) return effects;
+  state.pending.after(effects);
+  return [];
 }
 
 function handle(
@@ -212,7 +226,11 @@ function answer(
   { self, nowMs }: Context,
 ): NodeEffect[] {
   const { request, intent } = asked;
-  const { NONCE_UNKNOWN, REQUEST_INVALID, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED } = PartialRefusalCode;
+  const { NONCE_UNKNOWN, REQUEST_INVALID, KEY_UNKNOWN, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED } = PartialRefusalCode;
+  const version = state.keys.versionOf(recordKey);
+  if (version !== (request.keyVersion || 1)) {
+    return refuseAndBurn(identity, state, asked, KEY_UNKNOWN, `the share here is of version ${version} of the key`);
+  }
   let key: SigningKey;
   try {
     key = state.keys.find(recordKey, request.derivationPath);

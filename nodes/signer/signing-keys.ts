@@ -33,6 +33,8 @@ export interface SigningKey {
 interface ParentKey extends SigningKey {
   readonly chainCode: Uint8Array;
   readonly scheme: KeyBinding;
+  /** Of the share. */
+  readonly version: number;
   /** Of an unbound key: the whole content of its record, to write it again. */
   readonly unbound: KeyPackage | undefined;
 }
@@ -46,11 +48,12 @@ export class SigningKeys {
   readonly #parents = recentlyUsed<ParentKey>(keysMax);
   readonly #children = recentlyUsed<SigningKey>(childrenMax);
 
-  add(key: string, { keyPackage, scheme }: StoredKey): void {
+  add(key: string, { keyPackage, scheme, version }: StoredKey): void {
     const { curve, threshold, participants, signingShare, chainCode } = keyPackage;
     const publicKey = isSharedKey(scheme) ? keyPackage.publicKey : ownPublicKey(keyPackage);
     const unbound = scheme === '' ? keyPackage : undefined;
-    this.#parents.set(key, { curve, threshold, participants, publicKey, signingShare, chainCode, scheme, unbound });
+    const shared = { curve, threshold, participants, publicKey, signingShare, chainCode };
+    this.#parents.set(key, { ...shared, scheme, version, unbound });
   }
 
   /** The binding of a cached key. */
@@ -58,11 +61,16 @@ export class SigningKeys {
     return this.#parents.get(key)?.scheme ?? '';
   }
 
+  /** Of a cached key's share. */
+  versionOf(key: string): number {
+    return this.#parents.get(key)?.version ?? 0;
+  }
+
   /** Binds a cached unbound key, and returns its new record. The caller must store it. */
   bind(key: string, scheme: KeyScheme): StoredKey {
     const keyPackage = this.#parents.get(key)?.unbound;
     if (keyPackage === undefined) throw new Error('the key is not at hand, or bound already');
-    const stored = { keyPackage, scheme };
+    const stored = { keyPackage, scheme, version: this.versionOf(key) };
     this.add(key, stored);
     return stored;
   }
@@ -70,6 +78,8 @@ export class SigningKeys {
   /** The next request loads it again. */
   evict(key: string): void {
     this.#parents.delete(key);
+    // Seldom, and a child's share goes with its key's.
+    this.#children.clear();
   }
 
   has(key: string): boolean {

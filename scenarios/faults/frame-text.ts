@@ -121,6 +121,7 @@ function requestWords(request: CallRequest): string {
       return `${signingSessionId ?? ''}${nodeId ? ` node ${nodeId}` : ''}${given}`;
     }
     case 'closeKey':
+    case 'refreshKey':
       return request.value.keyId ?? '';
     case 'previewPartial':
       return `${request.value.sessionId ?? ''} node ${request.value.nodeId ?? 0}`;

@@ -4,7 +4,7 @@ import type { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import type { Done, SigningCall } from '../../gateway/signing/signing-calls.ts';
 import type { CallOrders, WalletTerms } from '../../proto/call-orders.ts';
 import { complete } from '../../proto/complete.ts';
-import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CloseKeyRequestSchema, RefreshKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InspectSessionRequestSchema,
   PreviewPartialRequestSchema,
@@ -58,6 +58,7 @@ export abstract class SimClient {
   resumeSession = this.#method('resumeSession', ResumeSessionRequestSchema);
   /** Calls that only the wallet control plane makes; pass `{ walletService: true }`. */
   makeKey = this.#method('makeKey', InitiateDkgRequestSchema);
+  refreshKey = this.#method('refreshKey', RefreshKeyRequestSchema);
   sign = this.#method('sign', InitiateSigningRequestSchema);
   closeKey = this.#method('closeKey', CloseKeyRequestSchema);
   /** With several clusters, a page is of one cluster's sessions. */

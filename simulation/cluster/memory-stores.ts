@@ -12,7 +12,7 @@ import {
   sessionKey,
 } from '../../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
-import { changeOf, endingOf, guardName, holdOf, openingOf } from '../../coordinator/store/layout.ts';
+import { boundName, changeOf, endingOf, guardName, holdOf, openingOf } from '../../coordinator/store/layout.ts';
 import type { Store, WriteOutcome } from '../../core/actors/contract.ts';
 import { firstCluster } from '../../core/redis/clusters.ts';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
@@ -185,8 +185,8 @@ export function memoryCoordinatorStore(
   function boundOtherwise(binds: KeyRecord | undefined): WriteOutcome<CoordinatorRecord> | undefined {
     if (!binds) return undefined;
     const stored = records.get(keyRecordKey(binds.tenant, binds.keyId));
-    const standing = stored?.kind === 'key' ? stored.key.scheme : undefined;
-    if (standing === '' || standing === binds.scheme) return undefined;
+    const standing = stored?.kind === 'key' ? boundName(stored.key) : undefined;
+    if (standing === '' || standing === boundName(binds)) return undefined;
     return { kind: 'conflict', code: 'KEY_BOUND', current: seen(keyRecordKey(binds.tenant, binds.keyId)) };
   }
 

@@ -12,7 +12,7 @@ const guardKey = `${prefix}intent:i`;
 const openKey = `${prefix}open:k`;
 const closedKey = `${prefix}closed:k`;
 const keyRecordKey = `${prefix}key:k`;
-const keyRecord = (scheme: string) => `${'m'.repeat(22)}{"scheme":"${scheme}"}`;
+const keyRecord = (scheme: string, version?: number) => `${'m'.repeat(22)}${JSON.stringify({ scheme, version })}`;
 const session = (epoch: number, checkpointId = `c${epoch}`, state: number = ACCEPTED) => ({
   ...{ epoch, state, reasonCode: '', message: '', checkpointId, checkpointMs: at, expiresMs: at + 1_000 },
   ...{ data: '{}', cluster: 1, mac: 'm' },
@@ -354,7 +354,7 @@ describeScript(
 describeScript(
   'coordinator/store/session-record.lua',
   (script) => {
-    test('a key is bound to one scheme; one that is gone or unreadable is bound to none', async () => {
+    test('a key is bound to one scheme, and for its present shares; one that is gone or unreadable is bound to none', async () => {
       const free = async (scheme: string) => (await script.call({ key: keyRecordKey }, { scheme })) === 'FREE';
       const stand = (text: string) => script.redis.set(keyRecordKey, text);
       expect(await free('a')).toBe(false);
@@ -362,6 +362,8 @@ describeScript(
       expect(await free('a')).toBe(true);
       await stand(keyRecord('a'));
       expect([await free('a'), await free('b')]).toEqual([true, false]);
+      await stand(keyRecord('a', 2));
+      expect([await free('a'), await free('a/2'), await free('a/3')]).toEqual([false, true, false]);
       await stand('unreadable');
       expect(await script.call({ key: keyRecordKey }, { scheme: 'a' })).toEqual(['KEY_BOUND', ['unreadable']]);
     });

@@ -422,6 +422,18 @@ describe.each([
       expect(await load(other)).toEqual(stored(other));
     });
 
+    test('with new shares is read as such, and no session writes the one of before over it', async () => {
+      const before = asBound(await unbound(), 'mock_ecdsa');
+      const one = session();
+      await store.write({ ...create(one), binds: before });
+      const after = { ...before, version: 2, verificationShares: ['new'] };
+      expect(await store.write({ ...update(progress(one, moment, {})), key: after })).toEqual(written);
+      expect(await store.load(keyRecordKey(tenant, after.keyId))).toEqual({ kind: 'key', key: after });
+      const late = { ...create(session()), binds: { ...before, exposed: true } };
+      expect(await store.write(late)).toEqual(refused(after));
+      expect(await store.load(keyRecordKey(tenant, after.keyId))).toEqual({ kind: 'key', key: after });
+    });
+
     test('that is gone binds nothing', async () => {
       const key = { ...(await unbound()), keyId: 'gone', scheme: 'mock_ecdsa' } as const;
       expect(await store.write({ ...create(session()), binds: key })).toEqual({

@@ -80,6 +80,27 @@ describe('the key store, as a Store port', () => {
     expect(text(await again.load('key/t/n49'))).toBe('another');
   });
 
+  it('takes what a refresh replaces out of its files', async () => {
+    const store = await openStore();
+    const keys = ['dkg/t/s', 'key/t/s'];
+    const puts = (text: string) => keys.map((key) => ({ key, record: bytes(`${key} ${text}`.repeat(20)) }));
+    const sealed: Uint8Array[] = [];
+    await store.write({ puts: puts('old'), deletes: [] });
+    await store.close();
+    const level = new ClassicLevel<string, Uint8Array>(storeDir, { keyEncoding: 'utf8', valueEncoding: 'view' });
+    for (const key of keys) sealed.push((await level.get(key))!);
+    await level.close();
+    const again = await openStore();
+    const filesHold = async (needle: Uint8Array): Promise<boolean> => {
+      const files = await Promise.all((await readdir(storeDir)).map((name) => readFile(join(storeDir, name))));
+      return files.some((file) => file.includes(Buffer.from(needle)));
+    };
+    expect(await Promise.all(sealed.map(filesHold))).toEqual([true, true]);
+    await again.write({ puts: puts('new'), deletes: [], erased: keys });
+    expect(await Promise.all(sealed.map(filesHold))).toEqual([false, false]);
+    expect(text(await again.load('key/t/s'))).toContain('new');
+  });
+
   it('takes out of its files what was written, rewritten and deleted in one go, among other records', async () => {
     const store = await openStore();
     const sealedNow = async (key: string): Promise<Uint8Array> => {

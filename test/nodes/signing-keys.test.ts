@@ -16,7 +16,7 @@ it('a key is bound to one scheme, once', () => {
   ceremony.run();
   const keys = new SigningKeys();
   expect(() => keys.bind('key', 'frost_bip340')).toThrow('not at hand');
-  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: '' });
+  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: '', version: 1 });
   expect(keys.bind('key', 'frost_bip340').scheme).toBe('frost_bip340');
   expect(() => keys.bind('key', 'mock_ecdsa')).toThrow('bound already');
   expect(keys.schemeOf('key')).toBe('frost_bip340');
@@ -26,7 +26,7 @@ it('a key of a node’s own has no children, and is the same at the path of its 
   const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 2 });
   ceremony.run();
   const keys = new SigningKeys();
-  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: 'owner_ecdsa' });
+  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: 'owner_ecdsa', version: 1 });
   expect(() => keys.find('key', 'm/1')).toThrow('no children');
   expect(keys.find('key', "m/44'")).toBe(keys.find('key', ''));
 });
@@ -93,7 +93,7 @@ it('an evicted key is loaded again, and an unknown one has no binding', () => {
   const keys = new SigningKeys();
   expect([keys.has('key'), keys.schemeOf('key')]).toEqual([false, '']);
   expect(() => keys.find('key', '')).toThrow('not at hand');
-  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: 'frost_ed25519' });
+  keys.add('key', { keyPackage: ceremony.keyPackages()[0]!, scheme: 'frost_ed25519', version: 1 });
   const parent = keys.find('key', '');
   // Hardened components name an account and derive nothing; the same path gives the same child.
   expect(keys.find('key', "m/44'/0'")).toBe(parent);

@@ -12,7 +12,7 @@ import {
 import { isVaultKey, isWalletKey } from '../../proto/limits.ts';
 
 const mac = () => new Uint8Array(16).fill(1);
-const macs = { order: mac, witness: mac, deletion: mac };
+const macs = { order: mac, witness: mac, deletion: mac, refresh: mac };
 const moment = { nowMs: 1_000, random: (length: number) => new Uint8Array(length) };
 const terms = { approvalMode: ApprovalMode.DIRECT_ALLOWED, intentsOnly: false, archived: false, custodian: '' };
 
@@ -47,6 +47,7 @@ describe('the terms of an order', () => {
     order: (covered: object) => Buffer.from(JSON.stringify(covered)),
     witness: (covered: object) => Buffer.from(JSON.stringify(covered)),
     deletion: (covered: object) => Buffer.from(JSON.stringify(covered)),
+    refresh: (covered: object) => Buffer.from(JSON.stringify(covered)),
   };
   const read = (bytes?: Uint8Array) => bytes && JSON.parse(Buffer.from(bytes).toString());
   const sessionId = 'sig_00000000-03e8-7000-8000-000000000000';

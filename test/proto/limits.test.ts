@@ -21,7 +21,7 @@ test('a session id has 1 to 128 of its characters', () => {
   for (const id of ['', 'x'.repeat(129), 'a b', 'a/b', 'ä', 'a\n', '\na']) {
     expect(id).not.toMatch(limits.sessionIdPattern);
   }
-  expect(limits.reservedSessionPrefixes).toEqual(['wal_', 'vky_', 'sig_']);
+  expect(limits.reservedSessionPrefixes).toEqual(['wal_', 'vky_', 'sig_', 'rfr_']);
 });
 
 test('a gateway’s id of a signing session is sig_ and a UUID in lower case', () => {

@@ -2,6 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { Reader, SessionReads } from '../../gateway/signing/session-reads.ts';
+import { MakeKeyResponseSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   type InspectSessionResponse,
   InspectSessionResponseSchema,
@@ -214,6 +215,12 @@ export class FakeSessions implements SandboxSessions, SessionReads {
     const state = ReceiptState.ACCEPTED;
     const receipt = { sessionId, state, reasonCode: 'SESSION_ACCEPTED', message: 'it is accepted' };
     return create(InitiateDkgResponseSchema, { sessionId, state, epoch: 1n, receipt });
+  }
+
+  async refreshKey(_: unknown, keyId: string, version: number) {
+    const state = ReceiptState.BACKEND_COMPLETED;
+    const message = `version ${version} of ${keyId}`;
+    return create(MakeKeyResponseSchema, { receipt: { state, reasonCode: 'DKG_COMPLETED', message } });
   }
 
   async preview({ tenant }: { readonly tenant: string }, sessionId: string, nodeId: number) {

@@ -34,7 +34,7 @@ import { KeyedCalls } from '../../gateway/signing/keyed-calls.ts';
 import type { WalletStore } from '../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment, Roster } from '../../proto/roster.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
 import { collectLog, type LogLine } from './log.ts';
@@ -153,6 +153,8 @@ export interface GatewayOptions {
   readonly clock?: TestClock;
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
+  /** Of the cluster that it leads to. */
+  readonly roster?: Roster | undefined;
   /** Where the signing API finds wallets. */
   readonly wallets?: WalletStore;
   /** REST routes beside the signing API, and where that finds their wallets. */
@@ -179,7 +181,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const room = connectSigning({
     link: options.link ?? coordinator,
     orders: unheededOrders(),
-    roster: nowhere,
+    roster: options.roster ?? nowhere,
     clock: systemClock,
     timers: systemTimers,
     log,

@@ -8,7 +8,7 @@ import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import type { RestDeps } from '../../gateway/serve/rest.ts';
 import type { SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ClusterEnvironment, Roster } from '../../proto/roster.ts';
 import type { SandboxControl } from '../../scenarios/faults/control.ts';
 import type { TenantStore } from '../../wallets/store/contract.ts';
 import { type GatewayOptions, type GatewayParts, openGateway, type TestGateway } from './gateway.ts';
@@ -40,6 +40,8 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
   readonly requestTimeoutMs?: number;
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
+  /** Of the cluster that it leads to. */
+  readonly roster?: Roster;
   readonly consoleFiles?: GatewayOptions['consoleFiles'];
 }
 
@@ -51,6 +53,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
     load,
     requestTimeoutMs,
     link,
+    roster,
     control,
     consoleFiles,
     ...deps
@@ -60,7 +63,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
     ...(limits !== undefined && { limits }),
     ...(load !== undefined && { load }),
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
-    ...(link !== undefined && { link }),
+    ...(link !== undefined && { link, roster }),
     ...(control !== undefined && { control }),
     consoleFiles,
     rest: ({ room, admission, log, ...sandbox }) => ({

@@ -31,6 +31,9 @@ export const dkgRefusalCodes = [
   'VENDOR_UNCONFIGURED',
   'VENDOR_UNAVAILABLE',
   'CLIENT_DEALERS_NOT_ALLOWED',
+  'ORDER_INVALID',
+  'KEY_UNKNOWN',
+  'RESULT_SIGNED',
 ] as const;
 export type DkgRefusalName = (typeof dkgRefusalCodes)[number];
 

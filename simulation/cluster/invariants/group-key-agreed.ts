@@ -1,12 +1,14 @@
 /**
  * Nodes that finish a DKG agree on the result: their stored key records name the same group key, verification shares and chain
  * code, each share belongs to its verification share, and the coordinator's key and the public key of its answers match. And a
- * key is made only from equal reports of all nodes, lies included: that is the echo.
+ * key is made only from equal reports of all nodes, lies included: that is the echo. All this is so for every version of a key's
+ * shares; group key and chain code are the same in all.
  */
 import { type Curve, groupOf } from '../../../core/crypto/group.ts';
 import { participantsOf } from '../../../core/crypto/participants.ts';
 import type { NodeWrite } from '../../../nodes/records/records.ts';
 import type { DkgFinished, DkgVerified } from '../../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { isRefreshSession } from '../../../proto/limits.ts';
 import type { WireEnvelope } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn, publicKeyIn } from './answer-parts.ts';
@@ -21,8 +23,10 @@ interface Agreed {
 }
 
 export function groupKeyAgreed(): Checker {
-  /** By "tenant/session". */
+  /** By "tenant/session version". */
   const keys = new Map<string, Agreed>();
+  /** By "tenant/session": group key and chain code. */
+  const groupKeys = new Map<string, string>();
   /** By "tenant/session/attempt": the reports of each node, also in lost frames. */
   const reports = new Map<string, Map<number, Set<string>>>();
 
@@ -48,18 +52,23 @@ export function groupKeyAgreed(): Checker {
     return common ? undefined : `the key ${keyId} was made of results that are not the same`;
   }
 
-  function say(name: string, by: string, said: string, publicKey: string): string | undefined {
+  function say(key: string, by: string, said: string, publicKey: string, chainCode: string, version = 1) {
+    const name = `${key} ${version}`;
     const first = keys.get(name);
-    if (!first) {
-      keys.set(name, { said, by, publicKey });
-      return undefined;
-    }
-    return first.said === said ? undefined : `${by} and ${first.by} hold different results of the key ${name}`;
+    if (first)
+      return first.said === said ? undefined : `${by} and ${first.by} hold different results of the key ${name}`;
+    keys.set(name, { said, by, publicKey });
+    const groupKey = `${publicKey} ${chainCode}`;
+    if ((groupKeys.get(key) ?? groupKey) !== groupKey) return `version ${version} of ${key} has another group key`;
+    groupKeys.set(key, groupKey);
+    return undefined;
   }
 
   function nodeWrote(process: string, write: NodeWrite): string | undefined {
     for (const { name, key } of keyRecordsIn(write)) {
-      const wrong = say(name, process, summary(key), key.public_key) ?? ownShareFault(process, name, key);
+      const { public_key: publicKey, chain_code: chainCode, version } = key;
+      const wrong =
+        say(name, process, summary(key), publicKey, chainCode, version) ?? ownShareFault(process, name, key);
       if (wrong) return wrong;
     }
     return undefined;
@@ -75,7 +84,8 @@ export function groupKeyAgreed(): Checker {
       if (observation.kind === 'promised') {
         const { receipt } = proofIn(observation.response) ?? {};
         if (receipt?.reasonCode !== 'DKG_COMPLETED') return undefined;
-        const key = keys.get(`${observation.tenant}/${receipt.sessionId}`);
+        if (isRefreshSession(receipt.sessionId)) return undefined;
+        const key = keys.get(`${observation.tenant}/${receipt.sessionId} 1`);
         const typed = publicKeyIn(observation.response);
         if (key && (typed === undefined || hexOf(typed) === key.publicKey)) return undefined;
         return `the receipt of the key ${receipt.sessionId} names another group key than its nodes hold`;
@@ -84,12 +94,14 @@ export function groupKeyAgreed(): Checker {
       if (observation.process !== 'coordinator') return nodeWrote(observation.process, observation.write);
       const { write } = observation;
       if (write.kind !== 'update' || !write.key) return undefined;
-      const { tenant, keyId, curve, threshold, publicKey, chainCode, verificationShares } = write.key;
+      const { tenant, keyId, curve, threshold, publicKey, chainCode, verificationShares, version = 1 } = write.key;
       const ids = participantsOf(write.key);
       const said = [curve, threshold, ids, publicKey, chainCode, ...verificationShares].join(' ');
-      if (!keys.has(`${tenant}/${keyId}`)) return `the coordinator has a key ${keyId} that no node has made final`;
-      const attempt = `${tenant}/${keyId}/${write.session.ceremony.attempt}`;
-      return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey) ?? echoFault(attempt, keyId, ids);
+      // New shares are committed before any node replaces its own.
+      if (!keys.has(`${tenant}/${keyId} 1`)) return `the coordinator has a key ${keyId} that no node has made final`;
+      const attempt = `${tenant}/${write.session.sessionId}/${write.session.ceremony.attempt}`;
+      const wrong = say(`${tenant}/${keyId}`, 'coordinator', said, publicKey, chainCode, version);
+      return wrong ?? echoFault(attempt, keyId, ids);
     },
   };
 }

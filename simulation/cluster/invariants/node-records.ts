@@ -16,6 +16,8 @@ export interface KeyRecordJson {
   readonly chain_code: string;
   /** The scheme of the key; empty: none yet. */
   readonly scheme?: string;
+  /** Of the share; absent: 1. */
+  readonly version?: number;
 }
 
 /** The present fields depend on the phase. */

@@ -30,6 +30,7 @@ beforeEach(async () => {
   cluster = new SimCluster({ seed: 'sandbox sessions', nodes: 3 });
   gateway = await restApp({
     link: new SimLink(cluster),
+    roster: cluster.roster,
     // These routes write nothing.
     store: {} as TenantStore,
     routes: (room) =>
@@ -194,5 +195,37 @@ describe('a key that nodes do not share', () => {
   it('of a type that nodes share is no business of this route', async () => {
     const shared = { session_id: 'own', keystore_type: 'MPC_FROST' };
     expect((await call('POST', '/v1/sandbox/keys', shared)).status).toBe(400);
+  });
+});
+
+describe('new shares of a key', () => {
+  const refresh = (id: string, version: number) => call('POST', `/v1/sandbox/keys/${id}/refresh`, { version });
+  const versionOf = async (id: string) => (await call('GET', `/v1/sandbox/sessions/${id}`)).body.key_version;
+
+  it.each(['secp256k1', 'ed25519'])('on %s are made under the same public key, and sign', async (curve) => {
+    const signing_session_id = await begin(curve);
+    const { public_key } = (await call('GET', '/v1/sandbox/sessions/k')).body;
+    const made = { key_id: 'k', version: 2, state: 'RECEIPT_STATE_BACKEND_COMPLETED', public_key, culprits: [] };
+    for (let count = 0; count < 2; count += 1) expect(await refresh('k', 2)).toMatchObject({ status: 200, body: made });
+    expect(await versionOf('k')).toBe(2);
+    const signed = await call('POST', '/v1/signing/share', { signing_session_id });
+    expect(signed.body.receipt.reason_code).toBe('SIGNATURE_COMPLETED');
+    expect((await refresh('k', 4)).body).toMatchObject({ reason_code: 'INVALID_REQUEST', public_key: null });
+  });
+
+  it('are refused with the reason for a key that nodes do not share, that has not signed, or is not the client’s', async () => {
+    const issue = async (id: string) => {
+      const { status, body } = await refresh(id, 2);
+      return [status, body.error.details[0].field, body.error.details[0].message];
+    };
+    await call('POST', '/v1/sandbox/keys', { session_id: 'own', keystore_type: 'MPC_VENDOR' });
+    await call('POST', '/v1/dkg/shares', { session_id: 'own' });
+    expect(await issue('own')).toEqual([422, 'id', 'the nodes of a key of vendor_ecdsa hold no shares of it']);
+    await call('POST', '/v1/dkg/initiate', { session_id: 'new', threshold: 2, total_nodes: 3 });
+    await call('POST', '/v1/dkg/shares', { session_id: 'new' });
+    expect(await issue('new')).toEqual([422, 'id', expect.stringContaining('sign with it once')]);
+    cluster.makeKey({ sessionId: 'wal_1' }, tenant, { walletService: true }).result();
+    expect(await issue('wal_1')).toEqual([422, 'id', 'only a client’s own key is refreshed here']);
+    expect((await refresh('none', 2)).status).toBe(404);
   });
 });

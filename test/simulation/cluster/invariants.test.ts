@@ -148,6 +148,12 @@ describe('group-key-agreed', () => {
     const other = record(2, { public_key: shares[0]!.point });
     expect(says('group-key-agreed', [record(1), other])).toContain('node/2 and node/1 hold different results');
   });
+  test('finds new shares of another key, or of another chain code', () => {
+    expect(says('group-key-agreed', [record(1), record(1, { version: 2 })])).toBeUndefined();
+    for (const other of [{ public_key: shares[0]!.point }, { chain_code: shares[0]!.scalar }]) {
+      expect(says('group-key-agreed', [record(1), record(1, { version: 2, ...other })])).toContain('another group key');
+    }
+  });
   test('finds a share that is not its node’s', () => {
     const wrong = record(1, { signing_share: shares[1]!.scalar });
     expect(says('group-key-agreed', [wrong])).toContain('with a share that is not the one');

@@ -12,7 +12,7 @@ import type { ReadSessionsRequest, ReadSessionsResponse } from "./sessions_pb.ts
 import { file_signmesh_wire_v1_sessions } from "./sessions_pb.ts";
 import type { Scheme } from "./signing_pb.ts";
 import { file_signmesh_wire_v1_signing } from "./signing_pb.ts";
-import type { ApprovalMode, DiagnosticReceipt, DkgShareExchangeRequest, DkgShareExchangeResponse, InitiateDkgRequest, InitiateDkgResponse, InitiateSigningRequest, InitiateSigningResponse, ResumeSessionRequest, ResumeSessionResponse, SessionCheckpoint, SignatureShareRequest, SignatureShareResponse } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
+import type { ApprovalMode, DiagnosticReceipt, DkgShareExchangeRequest, DkgShareExchangeResponse, InitiateDkgRequest, InitiateDkgResponse, InitiateSigningRequest, InitiateSigningResponse, OrchestrationContext, ResumeSessionRequest, ResumeSessionResponse, SessionCheckpoint, SignatureShareRequest, SignatureShareResponse } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import { file_svc_mesh_v1_mpc_wallet } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/cluster.proto.
  */
 export const file_signmesh_wire_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEinwgKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIWCg53YWxsZXRfc2VydmljZRgEIAEoCBIzCgx3YWxsZXRfdGVybXMYBSABKAsyHS5zaWdubWVzaC53aXJlLnYxLldhbGxldFRlcm1zEi0KBW9yZGVyGAYgASgLMh4uc2lnbm1lc2gud2lyZS52MS5TaWduaW5nT3JkZXISFAoMd2l0bmVzc19tYWNzGAcgASgMEiwKCmtleV9zY2hlbWUYCCABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIVCg1kZWxldGlvbl9tYWNzGAkgASgMEg8KB2xlZnRfbXMYCiABKA0SFgoOcmVxdWVzdF9kaWdlc3QYCyABKAwSNwoMaW5pdGlhdGVfZGtnGBAgASgLMh8uc3ZjLm1lc2gudjEuSW5pdGlhdGVEa2dSZXF1ZXN0SAASQwoTZXhjaGFuZ2VfZGtnX3NoYXJlcxgRIAEoCzIkLnN2Yy5tZXNoLnYxLkRrZ1NoYXJlRXhjaGFuZ2VSZXF1ZXN0SAASPwoQaW5pdGlhdGVfc2lnbmluZxgSIAEoCzIjLnN2Yy5tZXNoLnYxLkluaXRpYXRlU2lnbmluZ1JlcXVlc3RIABJEChZzdWJtaXRfc2lnbmF0dXJlX3NoYXJlGBMgASgLMiIuc3ZjLm1lc2gudjEuU2lnbmF0dXJlU2hhcmVSZXF1ZXN0SAASOwoOcmVzdW1lX3Nlc3Npb24YFCABKAsyIS5zdmMubWVzaC52MS5SZXN1bWVTZXNzaW9uUmVxdWVzdEgAEjMKCG1ha2Vfa2V5GCAgASgLMh8uc3ZjLm1lc2gudjEuSW5pdGlhdGVEa2dSZXF1ZXN0SAASMwoEc2lnbhghIAEoCzIjLnN2Yy5tZXNoLnYxLkluaXRpYXRlU2lnbmluZ1JlcXVlc3RIABI2CgljbG9zZV9rZXkYIiABKAsyIS5zaWdubWVzaC53aXJlLnYxLkNsb3NlS2V5UmVxdWVzdEgAEj4KDXJlYWRfc2Vzc2lvbnMYKCABKAsyJS5zaWdubWVzaC53aXJlLnYxLlJlYWRTZXNzaW9uc1JlcXVlc3RIABJCCg9pbnNwZWN0X3Nlc3Npb24YMCABKAsyJy5zaWdubWVzaC53aXJlLnYxLkluc3BlY3RTZXNzaW9uUmVxdWVzdEgAEkIKD3ByZXZpZXdfcGFydGlhbBgxIAEoCzInLnNpZ25tZXNoLndpcmUudjEuUHJldmlld1BhcnRpYWxSZXF1ZXN0SAASQwoQcmVhZF9ub25jZV9wb29scxgyIAEoCzInLnNpZ25tZXNoLndpcmUudjEuUmVhZE5vbmNlUG9vbHNSZXF1ZXN0SABCCQoHcmVxdWVzdEoECAIQA0oECAMQBCJhCgxTaWduaW5nT3JkZXISEgoKc2Vzc2lvbl9pZBgBIAEoCRIYChBleHBpcmVzX2Vwb2NoX21zGAIgASgDEhUKDW5lZWRzX3dpdG5lc3MYAyABKAgSDAoEbWFjcxgEIAEoDCJ6CgtXYWxsZXRUZXJtcxIUCgxpbnRlbnRzX29ubHkYASABKAgSMAoNYXBwcm92YWxfbW9kZRgCIAEoDjIZLnN2Yy5tZXNoLnYxLkFwcHJvdmFsTW9kZRIQCghhcmNoaXZlZBgDIAEoCBIRCgljdXN0b2RpYW4YBCABKAkiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCI7ChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNEhUKDXBlbmRpbmdfbm9kZXMYAiADKA0ikwIKD01ha2VLZXlSZXNwb25zZRIvCgdyZWNlaXB0GAEgASgLMh4uc3ZjLm1lc2gudjEuRGlhZ25vc3RpY1JlY2VpcHQSMgoKY2hlY2twb2ludBgCIAEoCzIeLnN2Yy5tZXNoLnYxLlNlc3Npb25DaGVja3BvaW50EhIKCnB1YmxpY19rZXkYAyABKAwSEgoKY2hhaW5fY29kZRgEIAEoDBIUCgxwYXJ0aWNpcGFudHMYBSADKA0SEAoIY3VscHJpdHMYBiADKA0SEgoKb3duZXJfa2V5cxgHIAMoDBI3Cgxjb25maXJtYXRpb24YCCABKAsyIS5zaWdubWVzaC53aXJlLnYxLktleUNvbmZpcm1hdGlvbiJuCg9LZXlDb25maXJtYXRpb24SDwoHYXR0ZW1wdBgBIAEoDRIbChN2ZXJpZmljYXRpb25fc2hhcmVzGAIgAygMEhkKEXRyYW5zY3JpcHRfZGlnZXN0GAMgASgMEhIKCnNpZ25hdHVyZXMYBCADKAwivgEKDFNpZ25SZXNwb25zZRIvCgdyZWNlaXB0GAEgASgLMh4uc3ZjLm1lc2gudjEuRGlhZ25vc3RpY1JlY2VpcHQSMgoKY2hlY2twb2ludBgCIAEoCzIeLnN2Yy5tZXNoLnYxLlNlc3Npb25DaGVja3BvaW50EhEKCXNpZ25hdHVyZRgDIAEoDBITCgtyZWNvdmVyeV9pZBgEIAEoDBIPCgdzaWduZXJzGAUgAygNEhAKCGN1bHByaXRzGAYgAygNIuwGCglDYWxsUmVwbHkSDwoHY2FsbF9pZBgBIAEoBBIXCg9jaGFuZ2VkX3Nlc3Npb24YBCABKAgSLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAEjgKDGluaXRpYXRlX2RrZxgQIAEoCzIgLnN2Yy5tZXNoLnYxLkluaXRpYXRlRGtnUmVzcG9uc2VIABJEChNleGNoYW5nZV9ka2dfc2hhcmVzGBEgASgLMiUuc3ZjLm1lc2gudjEuRGtnU2hhcmVFeGNoYW5nZVJlc3BvbnNlSAASQAoQaW5pdGlhdGVfc2lnbmluZxgSIAEoCzIkLnN2Yy5tZXNoLnYxLkluaXRpYXRlU2lnbmluZ1Jlc3BvbnNlSAASRQoWc3VibWl0X3NpZ25hdHVyZV9zaGFyZRgTIAEoCzIjLnN2Yy5tZXNoLnYxLlNpZ25hdHVyZVNoYXJlUmVzcG9uc2VIABI8Cg5yZXN1bWVfc2Vzc2lvbhgUIAEoCzIiLnN2Yy5tZXNoLnYxLlJlc3VtZVNlc3Npb25SZXNwb25zZUgAEjUKCG1ha2Vfa2V5GCAgASgLMiEuc2lnbm1lc2gud2lyZS52MS5NYWtlS2V5UmVzcG9uc2VIABIuCgRzaWduGCEgASgLMh4uc2lnbm1lc2gud2lyZS52MS5TaWduUmVzcG9uc2VIABI3CgljbG9zZV9rZXkYIiABKAsyIi5zaWdubWVzaC53aXJlLnYxLkNsb3NlS2V5UmVzcG9uc2VIABI/Cg1yZWFkX3Nlc3Npb25zGCggASgLMiYuc2lnbm1lc2gud2lyZS52MS5SZWFkU2Vzc2lvbnNSZXNwb25zZUgAEkMKD2luc3BlY3Rfc2Vzc2lvbhgwIAEoCzIoLnNpZ25tZXNoLndpcmUudjEuSW5zcGVjdFNlc3Npb25SZXNwb25zZUgAEkMKD3ByZXZpZXdfcGFydGlhbBgxIAEoCzIoLnNpZ25tZXNoLndpcmUudjEuUHJldmlld1BhcnRpYWxSZXNwb25zZUgAEkQKEHJlYWRfbm9uY2VfcG9vbHMYMiABKAsyKC5zaWdubWVzaC53aXJlLnYxLlJlYWROb25jZVBvb2xzUmVzcG9uc2VIAEIJCgdvdXRjb21lSgQIAhADIksKCUNhbGxFcnJvchItCgRjb2RlGAEgASgOMh8uc2lnbm1lc2gud2lyZS52MS5DYWxsRXJyb3JDb2RlEg8KB21lc3NhZ2UYAiABKAkikAEKDUNsdXN0ZXJTdGF0dXMSEwoLbm9kZXNfdG90YWwYASABKA0SEwoLbm9kZXNfcmVhZHkYAiADKA0SDgoGcXVvcnVtGAMgASgNEhMKC3N0b3JlX3JlYWR5GAQgASgIEhYKDmNyeXB0b19iYWNrZW5kGAUgASgJEhgKEGNvb3JkaW5hdG9yX2Jvb3QYBiABKAkq1QEKDUNhbGxFcnJvckNvZGUSHwobQ0FMTF9FUlJPUl9DT0RFX1VOU1BFQ0lGSUVEEAASHgoaQ0FMTF9FUlJPUl9DT0RFX09WRVJMT0FERUQQARIfChtDQUxMX0VSUk9SX0NPREVfVU5BVkFJTEFCTEUQAhIlCiFDQUxMX0VSUk9SX0NPREVfREVBRExJTkVfRVhDRUVERUQQAxIcChhDQUxMX0VSUk9SX0NPREVfSU5URVJOQUwQBBIdChlDQUxMX0VSUk9SX0NPREVfTUFMRk9STUVEEAViBnByb3RvMw", [file_signmesh_wire_v1_sandbox, file_signmesh_wire_v1_sessions, file_signmesh_wire_v1_signing, file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEi2wgKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIWCg53YWxsZXRfc2VydmljZRgEIAEoCBIzCgx3YWxsZXRfdGVybXMYBSABKAsyHS5zaWdubWVzaC53aXJlLnYxLldhbGxldFRlcm1zEi0KBW9yZGVyGAYgASgLMh4uc2lnbm1lc2gud2lyZS52MS5TaWduaW5nT3JkZXISFAoMd2l0bmVzc19tYWNzGAcgASgMEiwKCmtleV9zY2hlbWUYCCABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIVCg1kZWxldGlvbl9tYWNzGAkgASgMEg8KB2xlZnRfbXMYCiABKA0SFgoOcmVxdWVzdF9kaWdlc3QYCyABKAwSNwoMaW5pdGlhdGVfZGtnGBAgASgLMh8uc3ZjLm1lc2gudjEuSW5pdGlhdGVEa2dSZXF1ZXN0SAASQwoTZXhjaGFuZ2VfZGtnX3NoYXJlcxgRIAEoCzIkLnN2Yy5tZXNoLnYxLkRrZ1NoYXJlRXhjaGFuZ2VSZXF1ZXN0SAASPwoQaW5pdGlhdGVfc2lnbmluZxgSIAEoCzIjLnN2Yy5tZXNoLnYxLkluaXRpYXRlU2lnbmluZ1JlcXVlc3RIABJEChZzdWJtaXRfc2lnbmF0dXJlX3NoYXJlGBMgASgLMiIuc3ZjLm1lc2gudjEuU2lnbmF0dXJlU2hhcmVSZXF1ZXN0SAASOwoOcmVzdW1lX3Nlc3Npb24YFCABKAsyIS5zdmMubWVzaC52MS5SZXN1bWVTZXNzaW9uUmVxdWVzdEgAEjMKCG1ha2Vfa2V5GCAgASgLMh8uc3ZjLm1lc2gudjEuSW5pdGlhdGVEa2dSZXF1ZXN0SAASMwoEc2lnbhghIAEoCzIjLnN2Yy5tZXNoLnYxLkluaXRpYXRlU2lnbmluZ1JlcXVlc3RIABI2CgljbG9zZV9rZXkYIiABKAsyIS5zaWdubWVzaC53aXJlLnYxLkNsb3NlS2V5UmVxdWVzdEgAEjoKC3JlZnJlc2hfa2V5GCMgASgLMiMuc2lnbm1lc2gud2lyZS52MS5SZWZyZXNoS2V5UmVxdWVzdEgAEj4KDXJlYWRfc2Vzc2lvbnMYKCABKAsyJS5zaWdubWVzaC53aXJlLnYxLlJlYWRTZXNzaW9uc1JlcXVlc3RIABJCCg9pbnNwZWN0X3Nlc3Npb24YMCABKAsyJy5zaWdubWVzaC53aXJlLnYxLkluc3BlY3RTZXNzaW9uUmVxdWVzdEgAEkIKD3ByZXZpZXdfcGFydGlhbBgxIAEoCzInLnNpZ25tZXNoLndpcmUudjEuUHJldmlld1BhcnRpYWxSZXF1ZXN0SAASQwoQcmVhZF9ub25jZV9wb29scxgyIAEoCzInLnNpZ25tZXNoLndpcmUudjEuUmVhZE5vbmNlUG9vbHNSZXF1ZXN0SABCCQoHcmVxdWVzdEoECAIQA0oECAMQBCJhCgxTaWduaW5nT3JkZXISEgoKc2Vzc2lvbl9pZBgBIAEoCRIYChBleHBpcmVzX2Vwb2NoX21zGAIgASgDEhUKDW5lZWRzX3dpdG5lc3MYAyABKAgSDAoEbWFjcxgEIAEoDCJ6CgtXYWxsZXRUZXJtcxIUCgxpbnRlbnRzX29ubHkYASABKAgSMAoNYXBwcm92YWxfbW9kZRgCIAEoDjIZLnN2Yy5tZXNoLnYxLkFwcHJvdmFsTW9kZRIQCghhcmNoaXZlZBgDIAEoCBIRCgljdXN0b2RpYW4YBCABKAkiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCKSAQoRUmVmcmVzaEtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKA0SKAoGc2NoZW1lGAMgASgOMhguc2lnbm1lc2gud2lyZS52MS5TY2hlbWUSMgoHY29udGV4dBgEIAEoCzIhLnN2Yy5tZXNoLnYxLk9yY2hlc3RyYXRpb25Db250ZXh0IjsKEENsb3NlS2V5UmVzcG9uc2USEAoIc2Vzc2lvbnMYASABKA0SFQoNcGVuZGluZ19ub2RlcxgCIAMoDSKmAgoPTWFrZUtleVJlc3BvbnNlEi8KB3JlY2VpcHQYASABKAsyHi5zdmMubWVzaC52MS5EaWFnbm9zdGljUmVjZWlwdBIyCgpjaGVja3BvaW50GAIgASgLMh4uc3ZjLm1lc2gudjEuU2Vzc2lvbkNoZWNrcG9pbnQSEgoKcHVibGljX2tleRgDIAEoDBISCgpjaGFpbl9jb2RlGAQgASgMEhQKDHBhcnRpY2lwYW50cxgFIAMoDRIQCghjdWxwcml0cxgGIAMoDRISCgpvd25lcl9rZXlzGAcgAygMEjcKDGNvbmZpcm1hdGlvbhgIIAEoCzIhLnNpZ25tZXNoLndpcmUudjEuS2V5Q29uZmlybWF0aW9uEhEKCXRocmVzaG9sZBgJIAEoDSJuCg9LZXlDb25maXJtYXRpb24SDwoHYXR0ZW1wdBgBIAEoDRIbChN2ZXJpZmljYXRpb25fc2hhcmVzGAIgAygMEhkKEXRyYW5zY3JpcHRfZGlnZXN0GAMgASgMEhIKCnNpZ25hdHVyZXMYBCADKAwivgEKDFNpZ25SZXNwb25zZRIvCgdyZWNlaXB0GAEgASgLMh4uc3ZjLm1lc2gudjEuRGlhZ25vc3RpY1JlY2VpcHQSMgoKY2hlY2twb2ludBgCIAEoCzIeLnN2Yy5tZXNoLnYxLlNlc3Npb25DaGVja3BvaW50EhEKCXNpZ25hdHVyZRgDIAEoDBITCgtyZWNvdmVyeV9pZBgEIAEoDBIPCgdzaWduZXJzGAUgAygNEhAKCGN1bHByaXRzGAYgAygNIqYHCglDYWxsUmVwbHkSDwoHY2FsbF9pZBgBIAEoBBIXCg9jaGFuZ2VkX3Nlc3Npb24YBCABKAgSLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAEjgKDGluaXRpYXRlX2RrZxgQIAEoCzIgLnN2Yy5tZXNoLnYxLkluaXRpYXRlRGtnUmVzcG9uc2VIABJEChNleGNoYW5nZV9ka2dfc2hhcmVzGBEgASgLMiUuc3ZjLm1lc2gudjEuRGtnU2hhcmVFeGNoYW5nZVJlc3BvbnNlSAASQAoQaW5pdGlhdGVfc2lnbmluZxgSIAEoCzIkLnN2Yy5tZXNoLnYxLkluaXRpYXRlU2lnbmluZ1Jlc3BvbnNlSAASRQoWc3VibWl0X3NpZ25hdHVyZV9zaGFyZRgTIAEoCzIjLnN2Yy5tZXNoLnYxLlNpZ25hdHVyZVNoYXJlUmVzcG9uc2VIABI8Cg5yZXN1bWVfc2Vzc2lvbhgUIAEoCzIiLnN2Yy5tZXNoLnYxLlJlc3VtZVNlc3Npb25SZXNwb25zZUgAEjUKCG1ha2Vfa2V5GCAgASgLMiEuc2lnbm1lc2gud2lyZS52MS5NYWtlS2V5UmVzcG9uc2VIABIuCgRzaWduGCEgASgLMh4uc2lnbm1lc2gud2lyZS52MS5TaWduUmVzcG9uc2VIABI3CgljbG9zZV9rZXkYIiABKAsyIi5zaWdubWVzaC53aXJlLnYxLkNsb3NlS2V5UmVzcG9uc2VIABI4CgtyZWZyZXNoX2tleRgjIAEoCzIhLnNpZ25tZXNoLndpcmUudjEuTWFrZUtleVJlc3BvbnNlSAASPwoNcmVhZF9zZXNzaW9ucxgoIAEoCzImLnNpZ25tZXNoLndpcmUudjEuUmVhZFNlc3Npb25zUmVzcG9uc2VIABJDCg9pbnNwZWN0X3Nlc3Npb24YMCABKAsyKC5zaWdubWVzaC53aXJlLnYxLkluc3BlY3RTZXNzaW9uUmVzcG9uc2VIABJDCg9wcmV2aWV3X3BhcnRpYWwYMSABKAsyKC5zaWdubWVzaC53aXJlLnYxLlByZXZpZXdQYXJ0aWFsUmVzcG9uc2VIABJEChByZWFkX25vbmNlX3Bvb2xzGDIgASgLMiguc2lnbm1lc2gud2lyZS52MS5SZWFkTm9uY2VQb29sc1Jlc3BvbnNlSABCCQoHb3V0Y29tZUoECAIQAyJLCglDYWxsRXJyb3ISLQoEY29kZRgBIAEoDjIfLnNpZ25tZXNoLndpcmUudjEuQ2FsbEVycm9yQ29kZRIPCgdtZXNzYWdlGAIgASgJIpABCg1DbHVzdGVyU3RhdHVzEhMKC25vZGVzX3RvdGFsGAEgASgNEhMKC25vZGVzX3JlYWR5GAIgAygNEg4KBnF1b3J1bRgDIAEoDRITCgtzdG9yZV9yZWFkeRgEIAEoCBIWCg5jcnlwdG9fYmFja2VuZBgFIAEoCRIYChBjb29yZGluYXRvcl9ib290GAYgASgJKtUBCg1DYWxsRXJyb3JDb2RlEh8KG0NBTExfRVJST1JfQ09ERV9VTlNQRUNJRklFRBAAEh4KGkNBTExfRVJST1JfQ09ERV9PVkVSTE9BREVEEAESHwobQ0FMTF9FUlJPUl9DT0RFX1VOQVZBSUxBQkxFEAISJQohQ0FMTF9FUlJPUl9DT0RFX0RFQURMSU5FX0VYQ0VFREVEEAMSHAoYQ0FMTF9FUlJPUl9DT0RFX0lOVEVSTkFMEAQSHQoZQ0FMTF9FUlJPUl9DT0RFX01BTEZPUk1FRBAFYgZwcm90bzM", [file_signmesh_wire_v1_sandbox, file_signmesh_wire_v1_sessions, file_signmesh_wire_v1_signing, file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * An authenticated call; the tenant stands in the frame. It is decoded once, with its frame.
@@ -51,7 +51,7 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
   walletTerms?: WalletTerms | undefined;
 
   /**
-   * Of initiate_signing and sign: this gateway orders it of the nodes.
+   * Of initiate_signing, sign and refresh_key: this gateway orders it of the nodes.
    *
    * @generated from field: signmesh.wire.v1.SigningOrder order = 6;
    */
@@ -160,6 +160,14 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
     case: "closeKey";
   } | {
     /**
+     * A gateway alone. All nodes of a key get new shares of it: a session is begun, or resumed, as by make_key, and answered once.
+     *
+     * @generated from field: signmesh.wire.v1.RefreshKeyRequest refresh_key = 35;
+     */
+    value: RefreshKeyRequest;
+    case: "refreshKey";
+  } | {
+    /**
      * What is stored of sessions.
      *
      * @generated from field: signmesh.wire.v1.ReadSessionsRequest read_sessions = 40;
@@ -204,7 +212,7 @@ export const CallSchema: GenMessage<Call> = /*@__PURE__*/
  */
 export type SigningOrder = Message<"signmesh.wire.v1.SigningOrder"> & {
   /**
-   * The session that the call begins: "sig_" and a UUID.
+   * The session that the call begins: "sig_" and a UUID. Empty of refresh_key, whose session follows from the request.
    *
    * @generated from field: string session_id = 1;
    */
@@ -302,6 +310,42 @@ export const CloseKeyRequestSchema: GenMessage<CloseKeyRequest> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_cluster, 3);
 
 /**
+ * @generated from message signmesh.wire.v1.RefreshKeyRequest
+ */
+export type RefreshKeyRequest = Message<"signmesh.wire.v1.RefreshKeyRequest"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * Of the new shares: one above that of the present ones.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * The key's only scheme.
+   *
+   * @generated from field: signmesh.wire.v1.Scheme scheme = 3;
+   */
+  scheme: Scheme;
+
+  /**
+   * @generated from field: svc.mesh.v1.OrchestrationContext context = 4;
+   */
+  context?: OrchestrationContext | undefined;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.RefreshKeyRequest.
+ * Use `create(RefreshKeyRequestSchema)` to create a new message.
+ */
+export const RefreshKeyRequestSchema: GenMessage<RefreshKeyRequest> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 4);
+
+/**
  * @generated from message signmesh.wire.v1.CloseKeyResponse
  */
 export type CloseKeyResponse = Message<"signmesh.wire.v1.CloseKeyResponse"> & {
@@ -325,7 +369,7 @@ export type CloseKeyResponse = Message<"signmesh.wire.v1.CloseKeyResponse"> & {
  * Use `create(CloseKeyResponseSchema)` to create a new message.
  */
 export const CloseKeyResponseSchema: GenMessage<CloseKeyResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 4);
+  messageDesc(file_signmesh_wire_v1_cluster, 5);
 
 /**
  * Of make_key.
@@ -384,6 +428,13 @@ export type MakeKeyResponse = Message<"signmesh.wire.v1.MakeKeyResponse"> & {
    * @generated from field: signmesh.wire.v1.KeyConfirmation confirmation = 8;
    */
   confirmation?: KeyConfirmation | undefined;
+
+  /**
+   * Of refresh_key, with a confirmation: how many nodes sign.
+   *
+   * @generated from field: uint32 threshold = 9;
+   */
+  threshold: number;
 };
 
 /**
@@ -391,7 +442,7 @@ export type MakeKeyResponse = Message<"signmesh.wire.v1.MakeKeyResponse"> & {
  * Use `create(MakeKeyResponseSchema)` to create a new message.
  */
 export const MakeKeyResponseSchema: GenMessage<MakeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 5);
+  messageDesc(file_signmesh_wire_v1_cluster, 6);
 
 /**
  * What every node of a key generation signed of its result: the finish transcript (docs/protocol.md) is made of the key in
@@ -428,7 +479,7 @@ export type KeyConfirmation = Message<"signmesh.wire.v1.KeyConfirmation"> & {
  * Use `create(KeyConfirmationSchema)` to create a new message.
  */
 export const KeyConfirmationSchema: GenMessage<KeyConfirmation> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 6);
+  messageDesc(file_signmesh_wire_v1_cluster, 7);
 
 /**
  * Of sign.
@@ -480,7 +531,7 @@ export type SignResponse = Message<"signmesh.wire.v1.SignResponse"> & {
  * Use `create(SignResponseSchema)` to create a new message.
  */
 export const SignResponseSchema: GenMessage<SignResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 7);
+  messageDesc(file_signmesh_wire_v1_cluster, 8);
 
 /**
  * The answer to a call: an error, or the response to its request.
@@ -559,6 +610,12 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
     case: "closeKey";
   } | {
     /**
+     * @generated from field: signmesh.wire.v1.MakeKeyResponse refresh_key = 35;
+     */
+    value: MakeKeyResponse;
+    case: "refreshKey";
+  } | {
+    /**
      * @generated from field: signmesh.wire.v1.ReadSessionsResponse read_sessions = 40;
      */
     value: ReadSessionsResponse;
@@ -589,7 +646,7 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
  * Use `create(CallReplySchema)` to create a new message.
  */
 export const CallReplySchema: GenMessage<CallReply> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 8);
+  messageDesc(file_signmesh_wire_v1_cluster, 9);
 
 /**
  * @generated from message signmesh.wire.v1.CallError
@@ -611,7 +668,7 @@ export type CallError = Message<"signmesh.wire.v1.CallError"> & {
  * Use `create(CallErrorSchema)` to create a new message.
  */
 export const CallErrorSchema: GenMessage<CallError> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 9);
+  messageDesc(file_signmesh_wire_v1_cluster, 10);
 
 /**
  * Coordinator to every gateway, on connect and on every change.
@@ -661,7 +718,7 @@ export type ClusterStatus = Message<"signmesh.wire.v1.ClusterStatus"> & {
  * Use `create(ClusterStatusSchema)` to create a new message.
  */
 export const ClusterStatusSchema: GenMessage<ClusterStatus> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 10);
+  messageDesc(file_signmesh_wire_v1_cluster, 11);
 
 /**
  * Why a call has no response message; the gateway maps it to its transport's status.

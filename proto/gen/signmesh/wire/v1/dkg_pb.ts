@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/dkg.proto.
  */
 export const file_signmesh_wire_v1_dkg: GenFile = /*@__PURE__*/
-  fileDesc("ChpzaWdubWVzaC93aXJlL3YxL2RrZy5wcm90bxIQc2lnbm1lc2gud2lyZS52MSKRAQoHRGtnT3BlbhINCgVjdXJ2ZRgBIAEoCRIRCgl0aHJlc2hvbGQYAiABKA0SEwoLdG90YWxfbm9kZXMYAyABKA0SDwoHcmVxdWVzdBgEIAEoDRIoCgZzY2hlbWUYBSABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIUCgxwYXJ0aWNpcGFudHMYBiADKA0ihgEKCkRrZ09wZW5pbmcSDgoGZGVhbGVyGAEgASgNEhMKC2NvbW1pdG1lbnRzGAIgAygMEhIKCnBvc3Nlc3Npb24YAyABKAwSEwoLc2VhbGluZ19rZXkYBCABKAwSEQoJc2lnbmF0dXJlGAUgASgMEhcKD2NsaWVudF9zdXBwbGllZBgGIAEoCCJLCglEa2dPcGVuZWQSLQoHb3BlbmluZxgBIAEoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxIPCgdyZXF1ZXN0GAIgASgNIkwKB0RrZ1NlYWwSMAoKcmVjaXBpZW50cxgBIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxIPCgdyZXF1ZXN0GAIgASgNIlAKC1NlYWxlZFNoYXJlEg4KBmRlYWxlchgBIAEoDRIRCglyZWNpcGllbnQYAiABKA0SCwoDYm94GAMgASgMEhEKCXNpZ25hdHVyZRgEIAEoDCJLCglEa2dTZWFsZWQSLQoGc2hhcmVzGAEgAygLMh0uc2lnbm1lc2gud2lyZS52MS5TZWFsZWRTaGFyZRIPCgdyZXF1ZXN0GAIgASgNIjQKE0NsaWVudFN1cHBsaWVkU2hhcmUSDgoGZGVhbGVyGAEgASgNEg0KBXNoYXJlGAIgASgMIroBCglEa2dWZXJpZnkSLQoHZGVhbGVycxgBIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxItCgZzZWFsZWQYAiADKAsyHS5zaWdubWVzaC53aXJlLnYxLlNlYWxlZFNoYXJlEj4KD2NsaWVudF9zdXBwbGllZBgDIAMoCzIlLnNpZ25tZXNoLndpcmUudjEuQ2xpZW50U3VwcGxpZWRTaGFyZRIPCgdyZXF1ZXN0GAQgASgNImsKCkRrZ1ZlcmRpY3QSDgoGZGVhbGVyGAEgASgNEhAKCHZlcmlmaWVkGAIgASgIEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIcChRyZXZlYWxlZF9zZWFsaW5nX2tleRgFIAEoDCKSAQoLRGtnVmVyaWZpZWQSEQoJcmVjaXBpZW50GAEgASgNEi4KCHZlcmRpY3RzGAIgAygLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dWZXJkaWN0Ei8KCGZpbmlzaGVkGAMgASgLMh0uc2lnbm1lc2gud2lyZS52MS5Ea2dGaW5pc2hlZBIPCgdyZXF1ZXN0GAQgASgNIpEBCgtEa2dGaW5pc2hlZBIPCgdub2RlX2lkGAEgASgNEhIKCnB1YmxpY19rZXkYAiABKAwSGwoTdmVyaWZpY2F0aW9uX3NoYXJlcxgDIAMoDBISCgpjaGFpbl9jb2RlGAQgASgMEhkKEXRyYW5zY3JpcHRfZGlnZXN0GAUgASgMEhEKCXNpZ25hdHVyZRgGIAEoDCJNCgpEa2dDb25maXJtEi4KB3Jlc3VsdHMYASADKAsyHS5zaWdubWVzaC53aXJlLnYxLkRrZ0ZpbmlzaGVkEg8KB3JlcXVlc3QYAiABKA0iMAoMRGtnQ29uZmlybWVkEg8KB25vZGVfaWQYASABKA0SDwoHcmVxdWVzdBgCIAEoDSIMCgpEa2dEaXNjYXJkIo8BCgpEa2dSZWZ1c2VkEg8KB25vZGVfaWQYASABKA0SDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhAKCGN1bHByaXRzGAQgAygNEg8KB3JlcXVlc3QYBSABKA0SLgoHcmVzdWx0cxgGIAMoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnRmluaXNoZWRiBnByb3RvMw", [file_signmesh_wire_v1_signing]);
+  fileDesc("ChpzaWdubWVzaC93aXJlL3YxL2RrZy5wcm90bxIQc2lnbm1lc2gud2lyZS52MSLxAQoHRGtnT3BlbhINCgVjdXJ2ZRgBIAEoCRIRCgl0aHJlc2hvbGQYAiABKA0SEwoLdG90YWxfbm9kZXMYAyABKA0SDwoHcmVxdWVzdBgEIAEoDRIoCgZzY2hlbWUYBSABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIUCgxwYXJ0aWNpcGFudHMYBiADKA0SLQoHcmVmcmVzaBgHIAEoCzIcLnNpZ25tZXNoLndpcmUudjEuS2V5UmVmcmVzaBIvCglyZW5vdW5jZWQYCCABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5pbmciWQoKS2V5UmVmcmVzaBITCgtrZXlfc2Vzc2lvbhgBIAEoCRIPCgd2ZXJzaW9uGAIgASgNEhgKEGV4cGlyZXNfZXBvY2hfbXMYAyABKAMSCwoDbWFjGAQgASgMIoYBCgpEa2dPcGVuaW5nEg4KBmRlYWxlchgBIAEoDRITCgtjb21taXRtZW50cxgCIAMoDBISCgpwb3NzZXNzaW9uGAMgASgMEhMKC3NlYWxpbmdfa2V5GAQgASgMEhEKCXNpZ25hdHVyZRgFIAEoDBIXCg9jbGllbnRfc3VwcGxpZWQYBiABKAgiSwoJRGtnT3BlbmVkEi0KB29wZW5pbmcYASABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5pbmcSDwoHcmVxdWVzdBgCIAEoDSJMCgdEa2dTZWFsEjAKCnJlY2lwaWVudHMYASADKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5pbmcSDwoHcmVxdWVzdBgCIAEoDSJQCgtTZWFsZWRTaGFyZRIOCgZkZWFsZXIYASABKA0SEQoJcmVjaXBpZW50GAIgASgNEgsKA2JveBgDIAEoDBIRCglzaWduYXR1cmUYBCABKAwiSwoJRGtnU2VhbGVkEi0KBnNoYXJlcxgBIAMoCzIdLnNpZ25tZXNoLndpcmUudjEuU2VhbGVkU2hhcmUSDwoHcmVxdWVzdBgCIAEoDSI0ChNDbGllbnRTdXBwbGllZFNoYXJlEg4KBmRlYWxlchgBIAEoDRINCgVzaGFyZRgCIAEoDCK6AQoJRGtnVmVyaWZ5Ei0KB2RlYWxlcnMYASADKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5pbmcSLQoGc2VhbGVkGAIgAygLMh0uc2lnbm1lc2gud2lyZS52MS5TZWFsZWRTaGFyZRI+Cg9jbGllbnRfc3VwcGxpZWQYAyADKAsyJS5zaWdubWVzaC53aXJlLnYxLkNsaWVudFN1cHBsaWVkU2hhcmUSDwoHcmVxdWVzdBgEIAEoDSJrCgpEa2dWZXJkaWN0Eg4KBmRlYWxlchgBIAEoDRIQCgh2ZXJpZmllZBgCIAEoCBIMCgRjb2RlGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSHAoUcmV2ZWFsZWRfc2VhbGluZ19rZXkYBSABKAwikgEKC0RrZ1ZlcmlmaWVkEhEKCXJlY2lwaWVudBgBIAEoDRIuCgh2ZXJkaWN0cxgCIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnVmVyZGljdBIvCghmaW5pc2hlZBgDIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnRmluaXNoZWQSDwoHcmVxdWVzdBgEIAEoDSKRAQoLRGtnRmluaXNoZWQSDwoHbm9kZV9pZBgBIAEoDRISCgpwdWJsaWNfa2V5GAIgASgMEhsKE3ZlcmlmaWNhdGlvbl9zaGFyZXMYAyADKAwSEgoKY2hhaW5fY29kZRgEIAEoDBIZChF0cmFuc2NyaXB0X2RpZ2VzdBgFIAEoDBIRCglzaWduYXR1cmUYBiABKAwiTQoKRGtnQ29uZmlybRIuCgdyZXN1bHRzGAEgAygLMh0uc2lnbm1lc2gud2lyZS52MS5Ea2dGaW5pc2hlZBIPCgdyZXF1ZXN0GAIgASgNIjAKDERrZ0NvbmZpcm1lZBIPCgdub2RlX2lkGAEgASgNEg8KB3JlcXVlc3QYAiABKA0iDAoKRGtnRGlzY2FyZCKPAQoKRGtnUmVmdXNlZBIPCgdub2RlX2lkGAEgASgNEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIQCghjdWxwcml0cxgEIAMoDRIPCgdyZXF1ZXN0GAUgASgNEi4KB3Jlc3VsdHMYBiADKAsyHS5zaWdubWVzaC53aXJlLnYxLkRrZ0ZpbmlzaGVkYgZwcm90bzM", [file_signmesh_wire_v1_signing]);
 
 /**
  * Coordinator to node: open the session, deal a polynomial (kept, encrypted, before its commitments leave the node).
@@ -59,6 +59,21 @@ export type DkgOpen = Message<"signmesh.wire.v1.DkgOpen"> & {
    * @generated from field: repeated uint32 participants = 6;
    */
   participants: number[];
+
+  /**
+   * The session makes new shares of a key that exists, for the same nodes.
+   *
+   * @generated from field: signmesh.wire.v1.KeyRefresh refresh = 7;
+   */
+  refresh?: KeyRefresh | undefined;
+
+  /**
+   * To a node that has signed a result of an earlier attempt of a refresh: the signed opening of another node in this attempt,
+   * which proves that not every node signs the earlier one.
+   *
+   * @generated from field: signmesh.wire.v1.DkgOpening renounced = 8;
+   */
+  renounced?: DkgOpening | undefined;
 };
 
 /**
@@ -67,6 +82,44 @@ export type DkgOpen = Message<"signmesh.wire.v1.DkgOpen"> & {
  */
 export const DkgOpenSchema: GenMessage<DkgOpen> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_dkg, 0);
+
+/**
+ * The key whose shares a session replaces, and the gateway's order for this node (core/crypto/order-macs.ts).
+ *
+ * @generated from message signmesh.wire.v1.KeyRefresh
+ */
+export type KeyRefresh = Message<"signmesh.wire.v1.KeyRefresh"> & {
+  /**
+   * @generated from field: string key_session = 1;
+   */
+  keySession: string;
+
+  /**
+   * Of the new shares: one above that of the shares they replace.
+   *
+   * @generated from field: uint32 version = 2;
+   */
+  version: number;
+
+  /**
+   * @generated from field: int64 expires_epoch_ms = 3;
+   */
+  expiresEpochMs: bigint;
+
+  /**
+   * 16 bytes.
+   *
+   * @generated from field: bytes mac = 4;
+   */
+  mac: Uint8Array;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.KeyRefresh.
+ * Use `create(KeyRefreshSchema)` to create a new message.
+ */
+export const KeyRefreshSchema: GenMessage<KeyRefresh> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_dkg, 1);
 
 /**
  * A dealer's public part, signed by its identity over the opening transcript (docs/protocol.md). For a dealer that a
@@ -117,7 +170,7 @@ export type DkgOpening = Message<"signmesh.wire.v1.DkgOpening"> & {
  * Use `create(DkgOpeningSchema)` to create a new message.
  */
 export const DkgOpeningSchema: GenMessage<DkgOpening> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 1);
+  messageDesc(file_signmesh_wire_v1_dkg, 2);
 
 /**
  * @generated from message signmesh.wire.v1.DkgOpened
@@ -139,7 +192,7 @@ export type DkgOpened = Message<"signmesh.wire.v1.DkgOpened"> & {
  * Use `create(DkgOpenedSchema)` to create a new message.
  */
 export const DkgOpenedSchema: GenMessage<DkgOpened> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 2);
+  messageDesc(file_signmesh_wire_v1_dkg, 3);
 
 /**
  * Coordinator to a real dealer: seal your shares for these recipients.
@@ -165,7 +218,7 @@ export type DkgSeal = Message<"signmesh.wire.v1.DkgSeal"> & {
  * Use `create(DkgSealSchema)` to create a new message.
  */
 export const DkgSealSchema: GenMessage<DkgSeal> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 3);
+  messageDesc(file_signmesh_wire_v1_dkg, 4);
 
 /**
  * One share, sealed by its dealer for its recipient; the signature is the dealer's over the sealed-share transcript,
@@ -200,7 +253,7 @@ export type SealedShare = Message<"signmesh.wire.v1.SealedShare"> & {
  * Use `create(SealedShareSchema)` to create a new message.
  */
 export const SealedShareSchema: GenMessage<SealedShare> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 4);
+  messageDesc(file_signmesh_wire_v1_dkg, 5);
 
 /**
  * @generated from message signmesh.wire.v1.DkgSealed
@@ -222,7 +275,7 @@ export type DkgSealed = Message<"signmesh.wire.v1.DkgSealed"> & {
  * Use `create(DkgSealedSchema)` to create a new message.
  */
 export const DkgSealedSchema: GenMessage<DkgSealed> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 5);
+  messageDesc(file_signmesh_wire_v1_dkg, 6);
 
 /**
  * A share that a client gave in a dealer's place, in clear (mock mode).
@@ -248,7 +301,7 @@ export type ClientSuppliedShare = Message<"signmesh.wire.v1.ClientSuppliedShare"
  * Use `create(ClientSuppliedShareSchema)` to create a new message.
  */
 export const ClientSuppliedShareSchema: GenMessage<ClientSuppliedShare> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 6);
+  messageDesc(file_signmesh_wire_v1_dkg, 7);
 
 /**
  * Coordinator to recipient: verify these dealers' shares for you. Without any dealer it asks only for `finished`.
@@ -284,7 +337,7 @@ export type DkgVerify = Message<"signmesh.wire.v1.DkgVerify"> & {
  * Use `create(DkgVerifySchema)` to create a new message.
  */
 export const DkgVerifySchema: GenMessage<DkgVerify> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 7);
+  messageDesc(file_signmesh_wire_v1_dkg, 8);
 
 /**
  * What a recipient found about one dealer's share.
@@ -328,7 +381,7 @@ export type DkgVerdict = Message<"signmesh.wire.v1.DkgVerdict"> & {
  * Use `create(DkgVerdictSchema)` to create a new message.
  */
 export const DkgVerdictSchema: GenMessage<DkgVerdict> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 8);
+  messageDesc(file_signmesh_wire_v1_dkg, 9);
 
 /**
  * @generated from message signmesh.wire.v1.DkgVerified
@@ -362,7 +415,7 @@ export type DkgVerified = Message<"signmesh.wire.v1.DkgVerified"> & {
  * Use `create(DkgVerifiedSchema)` to create a new message.
  */
 export const DkgVerifiedSchema: GenMessage<DkgVerified> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 9);
+  messageDesc(file_signmesh_wire_v1_dkg, 10);
 
 /**
  * What a node computed, signed by its identity over the finish transcript, which names the session, the attempt and every
@@ -411,7 +464,7 @@ export type DkgFinished = Message<"signmesh.wire.v1.DkgFinished"> & {
  * Use `create(DkgFinishedSchema)` to create a new message.
  */
 export const DkgFinishedSchema: GenMessage<DkgFinished> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 10);
+  messageDesc(file_signmesh_wire_v1_dkg, 11);
 
 /**
  * Coordinator to node: the echo. All nodes' signed results; a node that finds them equal makes its package final.
@@ -435,7 +488,7 @@ export type DkgConfirm = Message<"signmesh.wire.v1.DkgConfirm"> & {
  * Use `create(DkgConfirmSchema)` to create a new message.
  */
 export const DkgConfirmSchema: GenMessage<DkgConfirm> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 11);
+  messageDesc(file_signmesh_wire_v1_dkg, 12);
 
 /**
  * @generated from message signmesh.wire.v1.DkgConfirmed
@@ -457,7 +510,7 @@ export type DkgConfirmed = Message<"signmesh.wire.v1.DkgConfirmed"> & {
  * Use `create(DkgConfirmedSchema)` to create a new message.
  */
 export const DkgConfirmedSchema: GenMessage<DkgConfirmed> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 12);
+  messageDesc(file_signmesh_wire_v1_dkg, 13);
 
 /**
  * Coordinator to node: forget this attempt.
@@ -472,7 +525,7 @@ export type DkgDiscard = Message<"signmesh.wire.v1.DkgDiscard"> & {
  * Use `create(DkgDiscardSchema)` to create a new message.
  */
 export const DkgDiscardSchema: GenMessage<DkgDiscard> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 13);
+  messageDesc(file_signmesh_wire_v1_dkg, 14);
 
 /**
  * Node to coordinator: the request cannot be followed.
@@ -521,5 +574,5 @@ export type DkgRefused = Message<"signmesh.wire.v1.DkgRefused"> & {
  * Use `create(DkgRefusedSchema)` to create a new message.
  */
 export const DkgRefusedSchema: GenMessage<DkgRefused> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_dkg, 14);
+  messageDesc(file_signmesh_wire_v1_dkg, 15);
 
