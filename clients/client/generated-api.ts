@@ -838,7 +838,7 @@ export interface EvaluateRisk {
   };
 }
 
-export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | WebhookEvent;
+export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletWithdrawalEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | WebhookEvent;
 
 export interface EventPage {
   readonly events: readonly Event[];
@@ -3735,7 +3735,7 @@ export interface WalletDepositEvent extends EveryEvent {
 }
 
 export interface WalletEvent extends EveryEvent {
-  readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived' | 'wallet.allowance_used';
+  readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived';
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;
@@ -3773,6 +3773,30 @@ export interface WalletPage {
   readonly wallets: readonly Wallet[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface WalletWithdrawal extends Wallet {
+  readonly withdrawal: {
+    readonly asset: string;
+    /** decimal */
+    readonly amount: string;
+    readonly tx_id: string;
+    readonly to_address: string;
+    /** the account that the wallet had allowed to take it */
+    readonly spender: string;
+  };
+}
+
+export interface WalletWithdrawalEvent extends EveryEvent {
+  readonly type: 'wallet.allowance_used';
+  readonly resource: {
+    readonly type: 'wallet';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: WalletWithdrawal;
+  };
 }
 
 export interface Webhook extends WebhookSettings {
