@@ -75,6 +75,20 @@ const WalletDeposit = Closed(
   { title: 'WalletDeposit' },
 );
 
+const WalletWithdrawal = Closed(
+  {
+    ...Wallet.properties,
+    withdrawal: Closed({
+      asset: Type.String(),
+      amount: Type.String({ description: 'decimal' }),
+      tx_id: Type.String(),
+      to_address: Type.String(),
+      spender: Type.String({ description: 'the account that the wallet had allowed to take it' }),
+    }),
+  },
+  { title: 'WalletWithdrawal' },
+);
+
 const WalletCorrection = Closed(
   {
     ...Wallet.properties,
@@ -114,6 +128,12 @@ const families: readonly Family[] = [
     resource: 'wallet',
     has: under('wallet.deposit_'),
     object: WalletDeposit,
+  },
+  {
+    title: 'WalletWithdrawalEvent',
+    resource: 'wallet',
+    has: (type) => type === 'wallet.allowance_used',
+    object: WalletWithdrawal,
   },
   {
     title: 'WalletCorrectionEvent',

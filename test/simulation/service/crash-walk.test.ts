@@ -10,7 +10,11 @@ import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
 import { isThorough } from '../../support/thorough.ts';
 
 const usdc = '"0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"';
-const paysAQuarter = `"0xa9059cbb${'70997970c51812dc3a010c7d01b50e0d17dc79c8'.padStart(64, '0')}${(250_000).toString(16).padStart(64, '0')}"`;
+const somewhere = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
+const quarter = `0x${(250_000).toString(16)}`;
+const calling = (wallet: string, selector: string, ...words: readonly string[]) =>
+  `api: intents.callContract, insist: true, params: { id: $${wallet}.id }, body: { contract: ${usdc},
+    data: "0x${selector}${words.map((word) => word.slice(2).toLowerCase().padStart(64, '0')).join('')}" }`;
 const chain = 'params: { network: "eip155:11155111" }';
 
 const begin = [
@@ -25,27 +29,30 @@ const stuck = [
   `{ step: waits, api: intents.get, insist: true, params: { id: $treasury.id, txId: $low.id },
     until: { sub_status: BELOW_MARKET_FEE } }`,
 ];
-const ends = (step: string, status = 'completed') =>
-  `{ step: end-of-${step}, api: intents.get, insist: true, params: { id: $treasury.id, txId: $${step}.id },
+const ends = (step: string, status = 'completed', wallet = 'treasury') =>
+  `{ step: end-of-${step}, api: intents.get, insist: true, params: { id: $${wallet}.id, txId: $${step}.id },
     until: { status: ${status} }, patience_ms: 600000 }`;
 
-const lives: Readonly<Record<string, readonly string[]>> = {
-  'a message': [
+/** `of`: the address of each wallet, which every run makes alike. */
+const lives: Readonly<Record<string, (of: ReadonlyMap<string, string>) => readonly string[]>> = {
+  'a message': () => [
     '{ step: text, api: intents.signMessage, insist: true, params: { id: $treasury.id }, body: { message: "Sign in." } }',
     ends('text'),
   ],
-  'a contract call': [
-    `{ step: call, api: intents.callContract, insist: true, params: { id: $treasury.id },
-      body: { contract: ${usdc}, data: ${paysAQuarter} } }`,
-    ends('call'),
+  'a contract call': () => [`{ step: call, ${calling('treasury', 'a9059cbb', somewhere, quarter)} }`, ends('call')],
+  'an allowance that is given and used': (of) => [
+    `{ step: allows, ${calling('treasury', '095ea7b3', of.get('savings')!, quarter)} }`,
+    ends('allows'),
+    `{ step: takes, ${calling('savings', '23b872dd', of.get('treasury')!, of.get('savings')!, quarter)} }`,
+    ends('takes', 'completed', 'savings'),
   ],
-  'a speed-up': [
+  'a speed-up': () => [
     ...stuck,
     '{ step: second, api: intents.replace, insist: true, params: { id: $treasury.id, txId: $low.id }, body: { kind: speed_up } }',
     ends('second'),
     ends('low', 'failed'),
   ],
-  'a completed transfer whose block is undone': [
+  'a completed transfer whose block is undone': () => [
     `{ step: later, api: sandbox.setConfirmations, insist: true, ${chain}, body: { confirmations: 2, finality: 6 } }`,
     `{ step: pay, api: intents.create, insist: true, params: { id: $treasury.id }, body: { asset: USDC, amount: "5",
       destination: { address: $savings.addresses.0.address } } }`,
@@ -57,6 +64,38 @@ const lives: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+const scenarioOf = (steps: readonly string[], expects: string) =>
+  loadScenario(
+    [
+      'scenario: walk',
+      'about: a',
+      'worlds: [simulated]',
+      'steps:',
+      ...steps.map((step) => `  - ${step}`),
+      expects,
+    ].join('\n'),
+    { file: 'walk.yaml' },
+  );
+
+async function addresses(): Promise<ReadonlyMap<string, string>> {
+  const of = new Map<string, string>();
+  const reading: typeof checks = (world) => {
+    let token = '';
+    return {
+      caller: (_, issued) => {
+        token = issued.token;
+        return undefined;
+      },
+      end: async () => {
+        const { body } = await world.run(world.client(token).call('GET', '/v1/wallets'));
+        for (const { name, addresses: held } of body.wallets) of.set(name, held[0].address);
+      },
+    };
+  };
+  await runInCustodyWorld(scenarioOf(begin, ''), { crypto: 'model', record: false, checks: reading });
+  return of;
+}
+
 /** The run whose gateway dies at the nth call from there on: what went wrong; 'none': there are fewer calls. */
 async function deathAt(
   life: readonly string[],
@@ -65,11 +104,7 @@ async function deathAt(
 ): Promise<'right' | 'none' | string> {
   const at = `at: { port: redis, of: gateway, phase: ${phase}, nth: ${nth} }`;
   const dies = `{ step: armed, inject: { id: dies, fault: crash, target: gateway, restart_after_ms: 300, ${at} } }`;
-  const steps = [...begin, dies, ...life].map((step) => `  - ${step}`);
-  const lines = ['scenario: walk', 'about: a', 'worlds: [simulated]', 'steps:', ...steps];
-  const scenario = loadScenario([...lines, 'expect: [{ fired: dies, trigger_count: 1 }]'].join('\n'), {
-    file: 'walk.yaml',
-  });
+  const scenario = scenarioOf([...begin, dies, ...life], 'expect: [{ fired: dies, trigger_count: 1 }]');
   const { verdict } = await runInCustodyWorld(scenario, { crypto: 'model', record: false, checks });
   if (verdict.kind === 'passed') return 'right';
   const text = JSON.stringify(verdict);
@@ -81,7 +116,8 @@ const some = { before: [20], after: [40] } as const;
 const every = Array.from({ length: 10_000 }, (_, index) => index + 1);
 
 describe('the gateway dies at any of its calls to Redis while it carries out', { timeout: 3_600_000 }, () => {
-  test.each(Object.entries(lives))('%s', async (_name, life) => {
+  test.each(Object.entries(lives))('%s', async (_name, lifeOf) => {
+    const life = lifeOf(await addresses());
     for (const phase of ['before', 'after'] as const) {
       let right = 0;
       for (const nth of isThorough ? every : some[phase]) {

@@ -5,7 +5,7 @@
  */
 import { isMessage } from '../../providers/port/kinds.ts';
 import { type FillerTransaction, notFinal, reorged, type TransferProgress } from '../../providers/port/port.ts';
-import { type IntentRecord, isSettled, type Vote } from './record.ts';
+import { type IntentRecord, isSettled, type StatusChange, type Vote } from './record.ts';
 import { type IntentStatus, isFinal, isSubmitted, mayFollow } from './states.ts';
 
 export interface Move {
@@ -68,6 +68,10 @@ export interface Fee {
 
 /** An approved intent that is not signed expires after a day. */
 export const approvedLifetimeMs = 24 * 3_600_000;
+
+/** Entries of an intent's history, and how many of them are never dropped: all of a life without reorganisations. */
+const historyMax = 64;
+const historyFirst = 10;
 
 const onTheWay = ['signing', 'broadcasting', 'confirming', 'completed'] as const;
 const ofMessage = ['signing', 'completed'] as const;
@@ -281,9 +285,14 @@ function enter(record: IntentRecord, status: IntentStatus, subStatus: string | n
     status,
     subStatus,
     attempts: 0,
-    statusHistory: [...record.statusHistory, { status, subStatus, atMs }],
+    statusHistory: withinHistory([...record.statusHistory, { status, subStatus, atMs }]),
     updatedAtMs: atMs,
   };
+}
+
+/** A reorganisation adds two, as often as a sandbox has one: the states of its first life stay, and the newest. */
+function withinHistory(history: readonly StatusChange[]): readonly StatusChange[] {
+  return history.length <= historyMax ? history : history.toSpliced(historyFirst, 1);
 }
 
 function saysNothingNew(before: IntentRecord, after: IntentRecord): boolean {

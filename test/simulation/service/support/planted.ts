@@ -193,8 +193,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/ledger.js',
-        from: 'heldOf(feeReserve.asset, BigInt(feeReserve.units)),',
-        to: '',
+        from: ', heldOf(feeReserve.asset, BigInt(feeReserve.units))]',
+        to: ']',
       },
     ],
     invariants: ['books-as-documented'],
@@ -207,8 +207,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'wallets/custody/intents/ledger.js',
-        from: 'return [{ asset, available: -BigInt(units), reserved: 0n, movement }, spent];',
-        to: 'return [{ asset, available: -2n * BigInt(units), reserved: 0n, movement }, spent];',
+        from: 'return [{ asset, available: -units, reserved: 0n, movement }, spent];',
+        to: 'return [{ asset, available: -2n * units, reserved: 0n, movement }, spent];',
       },
     ],
     invariants: ['books-as-documented', 'providers-agree'],

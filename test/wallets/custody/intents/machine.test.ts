@@ -328,3 +328,21 @@ test('each try after the first failure counts, and is no new version', () => {
   expect(triedAgain(held)).toEqual({ ...held, attempts: 2 });
   expect(lastOf(advanceIntent(triedAgain(held), going('confirming'), 4)!).attempts).toBe(0);
 });
+
+test('whatever reorganisations undo it, its history keeps its first life and the newest states', () => {
+  let record = lastOf(openIntent(draft('txi_1', wallet), { kind: 'approved' }, 0));
+  const take = (way: string, atMs: number) => {
+    record = lastOf(ways[way]!(record, atMs)!);
+  };
+  for (const way of ['sign', 'completeNotFinal']) take(way, 1);
+  const first = record.statusHistory;
+  expect(first.length).toBeLessThanOrEqual(10);
+  for (let atMs = 2; atMs < 202; atMs += 2)
+    for (const [at, way] of ['undo', 'completeNotFinal'].entries()) take(way, atMs + at);
+  expect(record.statusHistory).toHaveLength(64);
+  expect(record.statusHistory.slice(0, first.length)).toEqual(first);
+  expect(record.statusHistory.slice(-2)).toEqual([
+    { status: 'confirming', subStatus: 'REORGED', atMs: 200 },
+    { status: 'completed', subStatus: 'NOT_FINAL', atMs: 201 },
+  ]);
+});
