@@ -44,6 +44,7 @@ import { KeyedCalls } from './signing/keyed-calls.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { makeVaultCluster } from './signing/live-vault-cluster.ts';
 import { sessionReads } from './signing/session-reads.ts';
+import { UnfrozenCalls } from './signing/unfrozen-calls.ts';
 import { measureGateway } from './telemetry/gateway.ts';
 import { measureRequests } from './telemetry/requests.ts';
 import { composeWalletApi } from './wallet-api.ts';
@@ -98,7 +99,8 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const { tracer, metrics } = telemetry;
   const room = { clusters: links.clusters, registry, readyMade, clock, timers, random, log, tracer };
   const rooms = connectClusters(room);
-  const { calls, cluster } = rooms;
+  const { cluster } = rooms;
+  const calls = new UnfrozenCalls(rooms.calls, () => walletPorts.store);
   measureGateway(metrics, { calls, cluster });
   const watch = watchRedis(redis, config.redisUrl, cluster, log);
   const { environment, acceptAnyTestToken, tokenKey } = config;
@@ -190,7 +192,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const stop = once(async () => {
     watch.stop();
     sandboxTokens?.stop();
-    await Promise.all([wallets.stop(), closeApiServers(http, grpc, calls)]);
+    await Promise.all([wallets.stop(), closeApiServers(http, grpc, rooms.calls)]);
     await links.stop();
     await closeRedis(redis);
     log.info({}, 'gateway stopped');

@@ -20,6 +20,7 @@ import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../wallets/c
 import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../wallets/companions/vaults/public.ts';
 import { connectionRoutes, revokeConnectionPrefix } from '../wallets/custody/connections/public.ts';
 import { IntentDriver, intentRoutes, VoteSeal } from '../wallets/custody/intents/public.ts';
+import { tenantRoutes } from '../wallets/custody/tenant/public.ts';
 import {
   closeKey,
   closeKeyPrefix,
@@ -247,6 +248,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
+    ...tenantRoutes(),
     ...accessTokenRoutes(options.tokens),
     ...meRoutes(options.rateLimits),
     ...driftRoutes({ drifts: ports.drifts, statements, timers, isSandbox: options.sandbox !== undefined }),

@@ -4,6 +4,8 @@ export const subStatusTexts: Readonly<Record<string, string>> = {
   RECORD_TAMPERED:
     'Failed: what Redis holds of it or of its wallet is not what was decided, or an earlier version decided about it. Nothing was ordered for it since.',
   WALLET_NOT_ACTIVE: 'Approved, but the wallet is frozen: retried until the intent expires.',
+  TENANT_FROZEN:
+    'Approved, or not yet ordered, but the tenant is frozen: retried until it is unfrozen, or the intent expires.',
   TOKEN_FROZEN: 'Approved, but the token is frozen: retried until the intent expires.',
   AWAITING_QUORUM: 'The cluster has too few nodes to sign, or does not answer: retried.',
   PROVIDER_UNAVAILABLE: 'The provider does not answer: retried.',

@@ -292,6 +292,17 @@ const orders: Readonly<Record<string, Recipe>> = {
   failed: (api) => mint(api, { amount: amountFor('fails_on_chain') }),
 };
 
+const tenants: Readonly<Record<string, Recipe>> = {
+  frozen: async ({ client }) => {
+    await client.tenant.freeze({ reason: 'trigger' });
+    await client.tenant.unfreeze();
+  },
+  unfrozen: async ({ client }) => {
+    await client.tenant.freeze();
+    await client.tenant.unfreeze();
+  },
+};
+
 const accessTokens: Readonly<Record<string, Recipe>> = {
   issued: ({ client }) => client.accessTokens.create({ scopes: ['wallets:read'] }),
   revoked: async ({ client }) => {
@@ -426,6 +437,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('treasury.plan', plans),
   ...under('token', tokens),
   ...under('token.order', orders),
+  ...under('tenant', tenants),
   ...under('access_token', accessTokens),
   ...under('webhook', webhooks),
   ...under('recon', recon),

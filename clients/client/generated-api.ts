@@ -32,7 +32,7 @@ export interface AccessToken {
   /** the line of tokens that issued it, the first one first; empty: the operator did */
   readonly issuers: readonly string[];
   readonly status: 'active' | 'expired' | 'revoked';
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
   readonly provider_connection_ids: readonly string[] | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
@@ -466,7 +466,7 @@ export interface CreateAccessToken {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name?: string;
   /** some of the caller’s */
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
   /** the only connections that it sees; as the caller by default */
   readonly provider_connection_ids?: readonly string[];
   /** by default, and at the latest, when the caller’s token ends */
@@ -883,7 +883,7 @@ export interface EvaluateRisk {
   };
 }
 
-export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | AccessTokenEvent | WebhookEvent;
+export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | TenantEvent | AccessTokenEvent | WebhookEvent;
 
 export interface EventPage {
   readonly events: readonly Event[];
@@ -953,6 +953,11 @@ export interface ForceReceiptFault extends EveryFault {
 
 export interface ForceReceiptFaultRequest extends ForceReceiptFault {
   readonly expires_in_s?: number;
+}
+
+export interface FreezeTenant {
+  /** why: 1 to 500 characters, not blank, without control and direction characters */
+  readonly reason?: string;
 }
 
 export interface FreezeToken {
@@ -1293,7 +1298,7 @@ export interface IssueSandboxToken {
   /** the caller’s name for another tenant: the same name is the same tenant; the caller’s own by default */
   readonly tenant?: string;
   /** every scope but `sandbox:admin` by default */
-  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
 }
 
 export interface IssuedAccessToken extends AccessToken {
@@ -1346,7 +1351,7 @@ export interface Me {
     readonly created_at: string;
     readonly expires_at: string | null;
   } | null;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
   readonly provider_connection_ids: readonly string[] | null;
   /** of the tenant, over all its tokens; empty: calls are not counted */
   readonly rate_limits: readonly ({
@@ -1370,7 +1375,7 @@ export interface MintToken {
 }
 
 export interface Module {
-  readonly module: 'providers' | 'wallets' | 'intents' | 'events' | 'webhooks' | 'signing' | 'modules' | 'access_tokens' | 'service' | 'sandbox' | 'compliance' | 'risk' | 'policies' | 'recon' | 'vaults' | 'treasury' | 'tokens';
+  readonly module: 'providers' | 'wallets' | 'intents' | 'events' | 'webhooks' | 'signing' | 'modules' | 'tenant' | 'access_tokens' | 'service' | 'sandbox' | 'compliance' | 'risk' | 'policies' | 'recon' | 'vaults' | 'treasury' | 'tokens';
   /** the tag of its operations */
   readonly name: string;
   readonly description: string;
@@ -2730,13 +2735,13 @@ export interface SandboxToken {
   readonly id: string;
   readonly token: string;
   readonly tenant: string;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
 }
 
 export interface SandboxTokenOwner {
   readonly tenant: string;
   readonly actor: string;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
 }
 
 export interface SandboxViolationEvent {
@@ -3174,6 +3179,26 @@ export interface TamperedRecordEvent extends EveryEvent {
   };
 }
 
+export interface Tenant {
+  readonly id: string;
+  readonly status: 'active' | 'frozen';
+  readonly changed_by: string | null;
+  readonly changed_at: string | null;
+  readonly reason: string | null;
+}
+
+export interface TenantEvent extends EveryEvent {
+  readonly type: 'tenant.frozen' | 'tenant.unfrozen';
+  readonly resource: {
+    readonly type: 'tenant';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: Tenant;
+  };
+}
+
 export interface TestedProviderConnection extends ProviderConnection {
   readonly check: {
     readonly outcome: 'ok' | 'rejected' | 'unavailable';
@@ -3470,6 +3495,11 @@ export interface TruncateFault extends EveryFault {
 
 export interface TruncateFaultRequest extends TruncateFault {
   readonly expires_in_s?: number;
+}
+
+export interface UnfreezeTenant {
+  /** why: 1 to 500 characters, not blank, without control and direction characters */
+  readonly reason?: string;
 }
 
 export interface UnfreezeToken {
@@ -4248,6 +4278,15 @@ export interface ModulesApi {
   requestAccess(module: string, body?: RequestModuleAccess, options?: CallOptions): Promise<ModuleAccessRequest>;
 }
 
+export interface TenantApi {
+  /** Show whether the tenant is frozen: `GET /v1/tenant`, any token. */
+  get(options?: CallOptions): Promise<Tenant>;
+  /** Freeze the tenant: nothing is initiated, approved or signed: `POST /v1/tenant/freeze`, scope `tenant:freeze`. */
+  freeze(body?: FreezeTenant, options?: CallOptions): Promise<Tenant>;
+  /** Let a frozen tenant go on: `POST /v1/tenant/unfreeze`, scope `tenant:unfreeze`. */
+  unfreeze(body?: UnfreezeTenant, options?: CallOptions): Promise<Tenant>;
+}
+
 export interface AccessTokensApi {
   /** Issue a token with some of the caller’s rights: `POST /v1/access-tokens`, scope `access_tokens:write`. */
   create(body: CreateAccessToken, options?: CallOptions): Promise<IssuedAccessToken>;
@@ -4298,6 +4337,7 @@ export interface Api {
   readonly recon: ReconApi;
   readonly tokens: TokensApi;
   readonly modules: ModulesApi;
+  readonly tenant: TenantApi;
   readonly accessTokens: AccessTokensApi;
   readonly service: ServiceApi;
   readonly signing: SigningApi;
@@ -4482,6 +4522,11 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
   modules: {
     list: { id: 'listModules', method: 'GET', path: '/v1/modules', repeat: 'always' },
     requestAccess: { id: 'requestModuleAccess', method: 'POST', path: '/v1/modules/:module/access-requests', repeat: 'keyed', input: 'body' },
+  },
+  tenant: {
+    get: { id: 'getTenant', method: 'GET', path: '/v1/tenant', repeat: 'always' },
+    freeze: { id: 'freezeTenant', method: 'POST', path: '/v1/tenant/freeze', repeat: 'keyed', input: 'body' },
+    unfreeze: { id: 'unfreezeTenant', method: 'POST', path: '/v1/tenant/unfreeze', repeat: 'keyed', input: 'body' },
   },
   accessTokens: {
     create: { id: 'createAccessToken', method: 'POST', path: '/v1/access-tokens', repeat: 'keyed', input: 'body' },

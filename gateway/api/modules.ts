@@ -62,6 +62,13 @@ const registry = [
     hasScopes: true,
   },
   {
+    name: 'tenant',
+    tag: 'Tenant',
+    maturity: 'LIVE',
+    description: 'Freezing a tenant: nothing of it is initiated, approved or signed.',
+    hasScopes: false,
+  },
+  {
     name: 'access_tokens',
     tag: 'Access tokens',
     maturity: 'LIVE',

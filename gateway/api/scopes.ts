@@ -6,6 +6,8 @@ export type Scope =
   | `${ScopedModule}:write`
   | `preview:${PreviewModule}`
   | 'intents:approve'
+  | 'tenant:freeze'
+  | 'tenant:unfreeze'
   | 'signing:read'
   | 'signing:dkg'
   | 'signing:initiate'
@@ -17,6 +19,8 @@ export type Scope =
 export const allScopes: readonly Scope[] = [
   ...scopedModules.flatMap((module): Scope[] => [`${module}:read`, `${module}:write`]),
   'intents:approve',
+  'tenant:freeze',
+  'tenant:unfreeze',
   'signing:read',
   'signing:dkg',
   'signing:initiate',
@@ -41,6 +45,8 @@ const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'vaults:read',
   'vaults:write',
   'intents:approve',
+  'tenant:freeze',
+  'tenant:unfreeze',
   'signing:read',
   'signing:dkg',
   'signing:initiate',

@@ -10,6 +10,7 @@ import { Plan, Strategy } from '../../wallets/companions/treasury/public.ts';
 import { Vault, VaultKey, VaultSignatureSummary } from '../../wallets/companions/vaults/public.ts';
 import { Connection } from '../../wallets/custody/connections/public.ts';
 import { Intent } from '../../wallets/custody/intents/public.ts';
+import { Tenant } from '../../wallets/custody/tenant/public.ts';
 import { depositStandings, Wallet } from '../../wallets/custody/wallets/public.ts';
 import { eventTypes } from '../../wallets/delivery/events/public.ts';
 import { WebhookSettings } from '../../wallets/delivery/webhooks/public.ts';
@@ -180,6 +181,7 @@ const families: readonly Family[] = [
   { title: 'TokenOrderEvent', resource: 'token_order', has: under('token.order.'), object: TokenOrder },
   { title: 'TokenEvent', resource: 'token', has: under('token.'), object: TokenFacts },
   { title: 'TamperedRecordEvent', resource: 'record', has: under('record.'), object: TamperedRecord },
+  { title: 'TenantEvent', resource: 'tenant', has: under('tenant.'), object: Tenant },
   { title: 'AccessTokenEvent', resource: 'access_token', has: under('access_token.'), object: AccessToken },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];

@@ -36,6 +36,8 @@ const resumesMax = 2;
 const sessionsMax = 3;
 /** When nodes that were unreachable are asked again to delete what is left of an archived wallet. */
 const pendingDeletionMs = 15_000;
+/** When a signature is asked for again that a freeze of its tenant has stopped. */
+const frozenRetryMs = 5_000;
 const clientName = 'signmesh-wallet-service';
 
 /** What every answer says of its call. */
@@ -175,6 +177,8 @@ export async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' 
     case 'unavailable':
     case 'overloaded':
       throw new ProviderUnavailable(`the signer cluster: ${text}`, (retryAfterS ?? 1) * 1_000);
+    case 'tenantFrozen':
+      throw new ProviderUnavailable(text, frozenRetryMs);
     case 'deadlineExceeded':
       throw new ProviderUnavailable(`the signer cluster: ${text}`, undefined, true);
     default:

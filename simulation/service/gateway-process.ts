@@ -25,6 +25,7 @@ import { makeVaultCluster } from '../../gateway/signing/live-vault-cluster.ts';
 import { orderIssuer } from '../../gateway/signing/order-issuer.ts';
 import { sessionReads } from '../../gateway/signing/session-reads.ts';
 import type { Calls } from '../../gateway/signing/signing-calls.ts';
+import { UnfrozenCalls } from '../../gateway/signing/unfrozen-calls.ts';
 import { composeWalletApi, type WalletApiConfig, type WalletPorts } from '../../gateway/wallet-api.ts';
 import type { Roster } from '../../proto/roster.ts';
 import type { WireMessage } from '../../proto/wire.ts';
@@ -134,7 +135,8 @@ export function startGateway(life: ProcessLife, parts: GatewayParts): SimGateway
     },
     ...{ clock, timers, random, log },
   });
-  const { calls, cluster } = rooms;
+  const { cluster } = rooms;
+  const calls = new UnfrozenCalls(rooms.calls, () => api.store);
   const tokens = new TokenStore(redis, tokenKey, ports);
   const authenticator = new Authenticator({
     ...{ environment, tokenKey, clock, timers, log },

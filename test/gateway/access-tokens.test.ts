@@ -148,7 +148,7 @@ test.each<[string, Partial<TokenRequest>, object, number, string, string]>([
     'scopes',
     'not_applicable',
   ],
-])('a token gives nobody %s', async (_, over, body, status, field, issue) => {
+])('a token gives no other one %s', async (_, over, body, status, field, issue) => {
   const { token } = await issueRoot(over);
   const answer = await call(token, 'POST', '', { scopes: ['wallets:read'], ...body });
   expect(answer).toMatchObject({ status, body: { error: { details: [{ field, issue }] } } });

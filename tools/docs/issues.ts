@@ -77,7 +77,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   not_applicable: 'This field belongs to another kind of rule, or to another network.',
   too_many_inputs: 'The amount needs more unspent outputs than one Bitcoin transaction may spend: send it in parts.',
   unsupported_asset: 'The provider does not support this kind of asset.',
-  frozen: 'The wallet or the token is frozen.',
+  frozen: 'The tenant, the wallet or the token is frozen.',
   unsupported_destination: 'Money sent to this address would be lost.',
   immutable: 'This part of the resource cannot be changed.',
   invalid_value: 'The value does not fit the others.',

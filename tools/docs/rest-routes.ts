@@ -14,6 +14,7 @@ import { treasuryRoutes } from '../../wallets/companions/treasury/public.ts';
 import { vaultRoutes } from '../../wallets/companions/vaults/routes.ts';
 import { connectionRoutes } from '../../wallets/custody/connections/routes.ts';
 import { intentRoutes } from '../../wallets/custody/intents/routes.ts';
+import { tenantRoutes } from '../../wallets/custody/tenant/public.ts';
 import { walletRoutes } from '../../wallets/custody/wallets/routes.ts';
 import { deliveryRoutes } from '../../wallets/delivery/deliveries/routes.ts';
 import { eventRoutes } from '../../wallets/delivery/events/routes.ts';
@@ -52,6 +53,7 @@ export function restRoutes(): readonly Route[] {
     ...driftRoutes({ drifts: absent(), statements: absent(), timers: absent(), isSandbox: true }),
     ...tokenRoutes({ intents: absent(), driver: absent() }),
     ...accessRoutes(absent()),
+    ...tenantRoutes(),
     ...accessTokenRoutes(absent()),
     ...meRoutes(undefined),
   ];

@@ -36,6 +36,8 @@ export const errorKinds = {
   conflict: { http: 409, code: 'conflict', grpc: status.ABORTED, reason: 'CONFLICT' },
   /** An idempotency key stands for another request. */
   keyReused: { http: 409, code: 'conflict', grpc: status.ALREADY_EXISTS, reason: 'IDEMPOTENCY_KEY_REUSED' },
+  /** A repeat helps once the tenant is unfrozen, which ABORTED would not say. */
+  tenantFrozen: { http: 409, code: 'conflict', grpc: status.FAILED_PRECONDITION, reason: 'TENANT_FROZEN' },
   /** Something else than the service changed what is stored: no repeat helps, which ABORTED would invite. */
   tampered: { http: 409, code: 'conflict', grpc: status.DATA_LOSS, reason: 'STORE_TAMPERED' },
   bodyTooLarge: { http: 413, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'MESSAGE_TOO_LARGE' },

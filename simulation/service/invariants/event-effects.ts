@@ -52,6 +52,8 @@ const touches: Readonly<Record<string, readonly string[]>> = {
   'compliance.list.updated': ['entry_count'],
   'risk.rule.updated': ['when', 'points', 'action', 'priority', 'mode', 'warnings'],
   'risk.rule.deleted': [],
+  'tenant.frozen': ['status', 'changed_by', 'changed_at', 'reason'],
+  'tenant.unfrozen': ['status', 'changed_by', 'changed_at', 'reason'],
   'access_token.revoked': ['status', 'revoked_at'],
   'webhook.updated': ['url', 'events', 'description', 'status', 'suspended_at'],
   'webhook.deleted': [],

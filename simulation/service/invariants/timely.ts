@@ -12,7 +12,7 @@ import { dueTo } from './hooks.ts';
 /** Sweeps find within a second or two what no wake-up has announced. */
 const withinMs = 5_000;
 /** Reasons to wait with the signing. */
-const waits = new Set(['WALLET_NOT_ACTIVE', 'TOKEN_FROZEN']);
+const waits = new Set(['WALLET_NOT_ACTIVE', 'TOKEN_FROZEN', 'TENANT_FROZEN']);
 
 interface Approved {
   readonly sequence: number;

@@ -294,6 +294,9 @@ async function delivered(): Promise<Real> {
 const prepareBodiless: Readonly<Record<string, () => Promise<Real>>> = {
   addReceiveAddress: () => inPath(issuerWallet({ network: 'bip122:000000000933ea01ad0ee984209779ba' })),
   executePlan: async () => ({ ...(await plan()), token: ready.approver_token }),
+  // Not the tenant of the others.
+  freezeTenant: async () => ({ token: 'svc_sk_test_frozenTenantOfItsOwn' }),
+  unfreezeTenant: async () => ({ token: 'svc_sk_test_frozenTenantOfItsOwn' }),
   redeliver: delivered,
 };
 

@@ -197,7 +197,7 @@ describe('answers of API faults', () => {
 
   test('every status of the service has its code and its gRPC status', () => {
     // A 409 of a fault is the common one, which is ABORTED.
-    const { keyReused: _, tampered: __, ...kinds } = errorKinds;
+    const { keyReused: _, tampered: __, tenantFrozen: ___, ...kinds } = errorKinds;
     for (const { http: status, code, grpc } of Object.values(kinds)) {
       const verdict = { fate: 'refused', status, delayMs: 0, faults: [] } as const;
       expect(grpcRefusalOf(verdict).code, String(status)).toBe(grpc);

@@ -21,6 +21,7 @@ import {
   type VoteRequest,
   walletNotActive,
 } from '../../custody/intents/public.ts';
+import { unfrozenTenant } from '../../custody/tenant/public.ts';
 import { walletStates } from '../../custody/wallets/public.ts';
 import { merge } from '../../store/changes.ts';
 import { orderChange } from './effects.ts';
@@ -52,7 +53,9 @@ export async function approveOrder(
   const move = voteOnOrder(order, vote);
   const after = lastOrder(move);
   const answer = { status: 200, body: orderView(after), change: orderChange(context, move) };
-  if (after.status !== 'reserve_check') return answer;
+  if (vote.decision === 'reject') return answer;
+  const change = merge(answer.change, { guards: [await unfrozenTenant(context)] });
+  if (after.status !== 'reserve_check') return { ...answer, change };
   const { wallet } = await findWallet(context, order.draft.walletId);
   if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   const connection = await usableConnection(context, wallet.connectionId);
@@ -61,7 +64,7 @@ export async function approveOrder(
   const opening = openingOf(context, { draft: order.draft, verdict, wallet, connection });
   return {
     ...answer,
-    change: merge(answer.change, opening.change),
+    change: merge(change, opening.change),
     onRefusal: refuseIntent,
     afterCommit: () => driver.enqueue(context.tenant, opening.intent, wallet),
   };

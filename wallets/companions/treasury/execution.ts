@@ -32,6 +32,7 @@ import {
   intentType,
   isSettled,
 } from '../../custody/intents/public.ts';
+import { readTenant } from '../../custody/tenant/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { Venue } from '../../providers/market/public.ts';
@@ -53,6 +54,8 @@ export interface ExecutionDeps {
   readonly accounts: VenueAccountDeps;
 }
 
+/** When a plan is tried again that stays where it is, since its tenant is frozen. */
+const frozenRetryMs = 5_000;
 /** The interval of polling pending transfers, and a venue that does not answer. */
 const lookEveryMs = 500;
 /** The interval and duration of polling a venue for an overdue trade: shorter than the venue stores orders. */
@@ -67,6 +70,10 @@ export async function executePlan(deps: ExecutionDeps, tenant: string, member: s
     const plan = await store.read(tenant, planType, planId);
     if (plan === undefined || (plan.status !== 'executing' && !plan.trades.some(isAwaited))) {
       await store.commit(tenant, { due: [{ member, atMs: undefined }] });
+      return;
+    }
+    if ((await readTenant(store, tenant)).status === 'frozen') {
+      await store.commit(tenant, { due: [{ member, atMs: deps.intents.clock.nowMs() + frozenRetryMs }] });
       return;
     }
     const again = await new PlanStep(deps, tenant, plan).run();

@@ -12,6 +12,7 @@ import { type Answer, type RequestContext, type Route, route } from '../../../ga
 import { Closed, ListOf, OneOf, PathId, pageQuery } from '../../../gateway/api/schema-kit.ts';
 import { continuing, isAllowedIn, unchangedIn } from '../../../gateway/api/state-changes.ts';
 import { noSuch, seesWholeTenant } from '../../../gateway/api/visibility.ts';
+import { unfrozenTenant } from '../../custody/tenant/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
@@ -211,11 +212,13 @@ async function execute(deps: PlanDeps, context: RequestContext, id: string): Pro
   if (stale.length > 0) {
     throw new ServiceError('conflict', 'the plan is stale: ask for another one', { details: stale });
   }
+  const unfrozen = await unfrozenTenant(context);
   const plan = nextPlan(before, { status: 'executing', executor: by }, context.nowMs);
   return {
     status: 200,
     body: planView(plan),
     change: {
+      guards: [unfrozen],
       puts: [update(planType, before, plan), occupied(strategy, plan, context.nowMs)],
       events: [planEvent(context, 'executing', plan)],
       due: [{ member: `${planPrefix}${plan.id}`, atMs: context.nowMs }],

@@ -20,6 +20,7 @@ import { schemeFacts } from '../../../proto/key-schemes.ts';
 import { timestamp } from '../../../proto/timestamps.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
+import { unfrozenTenant } from '../../custody/tenant/public.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import { create, merge } from '../../store/changes.ts';
 import type { Change, Guard } from '../../store/contract.ts';
@@ -107,6 +108,7 @@ export async function showDecision(
 
 /** Throws ServiceError. */
 async function readRequest(context: RequestContext, vaultId: string, body: Static<typeof SignBody>) {
+  await unfrozenTenant(context);
   const vault = await openVault(context, vaultId);
   const key = await readKey(context, vault, body.key_id);
   const { message_type: messageType, derivation_path: path = '' } = body;

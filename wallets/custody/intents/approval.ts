@@ -10,6 +10,7 @@ import { actorOf } from '../../../gateway/api/principal.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { isAllowedIn, type StateChanges, statesOf } from '../../../gateway/api/state-changes.ts';
 import { merge } from '../../store/changes.ts';
+import { unfrozenTenant } from '../tenant/public.ts';
 import { walletStates } from '../wallets/public.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
@@ -51,11 +52,12 @@ export async function approveIntent(
   const after = lastOf(move);
   const answer = { status: 200, body: intentView(after) };
   if (vote.decision === 'reject') return { ...answer, change: changeOf(context, move) };
+  const unfrozen = await unfrozenTenant(context);
   const { wallet } = await findWallet(context, intent.walletId);
   if (!isAllowedIn(walletStates.transfer, wallet.status)) throw walletNotActive(wallet.status);
   return {
     ...answer,
-    change: merge(changeOf(context, move), { guards: [{ kind: 'status', id: wallet.id, status: 'active' }] }),
+    change: merge(changeOf(context, move), { guards: [unfrozen, { kind: 'status', id: wallet.id, status: 'active' }] }),
     onRefusal: (refusal) => {
       if (refusal.kind === 'status') throw walletNotActive(refusal.status);
       throw new Error(`a vote was refused: ${refusal.kind}`);

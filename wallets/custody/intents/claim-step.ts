@@ -7,16 +7,16 @@ import { isMessage } from '../../providers/port/kinds.ts';
 import { merge } from '../../store/changes.ts';
 import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/token-assets.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
+import { readTenant, unchangedTenant } from '../tenant/public.ts';
 import { changeOf } from './effects.ts';
 import { noFee } from './failures.ts';
 import { beginSigning, failIntent, lastOf } from './machine.ts';
 import type { IntentOwner, SigningLeave } from './owner.ts';
 import { numberedId } from './record.ts';
-import type { Loaded, Next, StepContext } from './step-context.ts';
+import { frozenRetryMs, type Loaded, type Next, type StepContext, tenantFrozen } from './step-context.ts';
 
 type Refused = Extract<SigningLeave, { kind: 'refused' }>;
 
-const frozenRetryMs = 5_000;
 /** Then a transfer tries without its turn: the store decides in any case. */
 const turnWaitMs = 5_000;
 const walletNotActive = 'WALLET_NOT_ACTIVE';
@@ -36,8 +36,8 @@ export class ClaimStep {
   }
 
   /**
-   * From now on this transfer has its number. A wallet that was frozen meanwhile signs nothing, nor are units of a frozen
-   * token transferred; what an intent was made for may refuse it.
+   * From now on this transfer has its number. A wallet or a tenant that was frozen meanwhile signs nothing, nor are units of a
+   * frozen token transferred; what an intent was made for may refuse it.
    */
   async run(given: Loaded): Promise<Next | undefined> {
     // It may have been unfrozen since.
@@ -63,6 +63,8 @@ export class ClaimStep {
       ['transfer', 'speed_up', 'typed_data', 'contract_call'].includes(record.kind) && record.token !== undefined
         ? await store.read(tenant, tokenAssetType, tokenAssetId(record.token.symbol))
         : undefined;
+    const holder = await readTenant(store, tenant);
+    if (holder.status === 'frozen') return this.#holdFor(task, tenantFrozen);
     if (wallet.status !== 'active') return this.#holdFor(task, walletNotActive);
     if (token !== undefined && token.status !== 'active') return this.#holdFor(task, tokenFrozen);
     const leave = await owner?.beforeSigning(tenant, record, this.#context.reporter(record, nowMs));
@@ -77,6 +79,7 @@ export class ClaimStep {
       guards: [
         // As they were read, and their MACs checked: the status word that a guard of it compares has no MAC.
         { kind: 'version', id: wallet.id, version: wallet.version },
+        unchangedTenant(holder),
         ...(token === undefined ? [] : [unchangedToken(token)]),
       ],
       ...(isNumbered && { allocate: { counter, recordId: record.id } }),

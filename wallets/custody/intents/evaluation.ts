@@ -30,6 +30,7 @@ import { type Change, StoreTampered } from '../../store/contract.ts';
 import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/token-assets.ts';
 import { type ConnectionRecord, connectionType } from '../connections/public.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
+import { unfrozenTenant } from '../tenant/public.ts';
 import { type WalletRecord, walletStates } from '../wallets/public.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
@@ -144,9 +145,10 @@ export async function evaluateOperation(
   if (chosen !== undefined && adapter.info.hosting !== 'self_hosted') {
     throw notSupported(chosen, `${adapter.info.displayName} sets the fee of its transfers itself`);
   }
-  const [connection, history] = await Promise.all([
+  const [connection, history, unfrozen] = await Promise.all([
     usableConnection(context, wallet.connectionId),
     historyOf(context, wallet.id, toAddress),
+    unfrozenTenant(context),
   ]);
   const amount = formatAmount(units, asset.decimals);
   const quote = await adapter.quote(metaOf(context), {
@@ -202,7 +204,7 @@ export async function evaluateOperation(
     risk: assessed.result,
     decision: decided.result,
     sufficientFunds: beyond.every((need) => (balances.get(need.asset)?.available ?? 0n) >= need.units),
-    change: merge(screened.change, assessed.change, decided.change),
+    change: merge(screened.change, assessed.change, decided.change, { guards: [unfrozen] }),
   };
 }
 

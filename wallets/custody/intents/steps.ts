@@ -9,6 +9,7 @@
 import type { DecidedTransaction } from '../../providers/port/port.ts';
 import { StoreTampered } from '../../store/contract.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
+import { readTenant } from '../tenant/public.ts';
 import { walletType } from '../wallets/public.ts';
 import { ClaimStep } from './claim-step.ts';
 import type { IntentDependencies } from './dependencies.ts';
@@ -19,7 +20,16 @@ import { decidedOf, orderOf } from './order-check.ts';
 import { ProviderStep } from './provider-step.ts';
 import { intentType, isSettled, numberedId } from './record.ts';
 import { isFinal } from './states.ts';
-import { type IntentTask, type Loaded, type Next, StepContext, type StepTimes, stepTimes } from './step-context.ts';
+import {
+  frozenRetryMs,
+  type IntentTask,
+  type Loaded,
+  type Next,
+  StepContext,
+  type StepTimes,
+  stepTimes,
+  tenantFrozen,
+} from './step-context.ts';
 import { TamperedStep } from './tampered-step.ts';
 
 export class IntentSteps {
@@ -73,7 +83,7 @@ export class IntentSteps {
     return { tenant, id, record, wallet, number, dueAtMs: task.dueAtMs };
   }
 
-  #step(task: Loaded): Promise<Next | undefined> {
+  async #step(task: Loaded): Promise<Next | undefined> {
     const { record } = task;
     const expired = this.#context.nowMs >= record.expiresAtMs;
     switch (record.status) {
@@ -90,6 +100,9 @@ export class IntentSteps {
         // Nothing is ordered yet, or the answer was lost.
         const order = record.gap === undefined && record.providerTxId === null ? this.#order(task) : undefined;
         if (typeof order === 'string') return this.#refuse(task, order);
+        if (order !== undefined && (await this.#isFrozen(task))) {
+          return this.#context.hold(task, tenantFrozen, frozenRetryMs);
+        }
         return record.gap === undefined ? this.#advance.run(task, order) : this.#settleGap.run(task);
       }
       case 'broadcasting':
@@ -107,6 +120,10 @@ export class IntentSteps {
     if (record.status !== 'pending_approval') return orderOf(deps, tenant, record, wallet);
     const decided = decidedOf(deps, tenant, record);
     return typeof decided === 'string' ? decided : decided.transaction;
+  }
+
+  async #isFrozen({ tenant }: Loaded): Promise<boolean> {
+    return (await readTenant(this.#context.deps.store, tenant)).status === 'frozen';
   }
 
   #refuse(task: Loaded, message: string): Promise<Next | undefined> {

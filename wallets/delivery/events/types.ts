@@ -101,6 +101,8 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'token.order.completed': 'The transaction of an order is final, and the supply has changed.',
   'token.order.rejected': 'Policy, an approver, the caller, the cap or the reserve rejected an order.',
   'token.order.failed': 'The transaction of an order failed or was cancelled.',
+  'tenant.frozen': 'A person froze the tenant: nothing is initiated, approved or signed.',
+  'tenant.unfrozen': 'A person unfroze the tenant.',
   'access_token.issued': 'A token issued another one, or was rotated.',
   'access_token.revoked': 'A token was revoked over REST, and with it all that it issued.',
   'webhook.created': 'A webhook was registered.',

@@ -5,6 +5,7 @@ import { contextOf, freshAttempt } from '../../../../gateway/api/context.ts';
 import type { Principal } from '../../../../gateway/api/principal.ts';
 import type { Answer, RequestContext, Route } from '../../../../gateway/api/route.ts';
 import { allScopes } from '../../../../gateway/api/scopes.ts';
+import { tenantRoutes } from '../../../../wallets/custody/tenant/public.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 
 export interface Caller extends Partial<Principal> {
@@ -50,6 +51,13 @@ export async function call(
   const given = { params: {}, query: {}, body: {}, headers: {}, idempotencyKey: undefined, ...input };
   return answered(context, handle(context, given));
 }
+
+/** By its route; `action`: freezeTenant or unfreezeTenant. */
+export async function setFrozen(store: TenantStore, tenant: string, action = 'freezeTenant'): Promise<void> {
+  await call(tenantRoutes(), action, contextAt(0, store, { tenant }));
+}
+
+export const frozenTenant = () => refusal('tenantFrozen', 'tenant.status', 'frozen');
 
 /** Status of the kind, and field and issue of the first detail, of what is thrown. */
 export function refusal(kind: string, field?: string, issue?: string) {

@@ -6,7 +6,7 @@ import { type IntentRecord, intentType } from '../../../../wallets/custody/inten
 import { update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
-import { eventTypes, refusal } from '../support/handlers.ts';
+import { eventTypes, frozenTenant, refusal, setFrozen } from '../support/handlers.ts';
 import { attestation, startMs, TokenDesk, wallet } from './support/desk.ts';
 
 const timeoutMs = 60_000;
@@ -35,6 +35,13 @@ const stored = async ({ tenant }: TokenDesk, { id }: { readonly id: string }) =>
 const conflict = refusal('conflict', 'status', 'state_conflict');
 
 describe('an order that awaits approval', () => {
+  it('gets no approval in a frozen tenant, and may be rejected', async () => {
+    const { desk, order } = await pending({ approvalsRequired: 2 });
+    await setFrozen(store, desk.tenant);
+    await expect(vote(desk, order)).rejects.toEqual(frozenTenant());
+    expect(await vote(desk, order, { decision: 'reject', reason: 'unknown' })).toMatchObject({ status: 'rejected' });
+  });
+
   it('is approved by the last of its votes, which also makes its intent', async () => {
     const { desk, order } = await pending({ approvalsRequired: 2 });
     expect(await vote(desk, order, { comment: 'seen' })).toMatchObject({

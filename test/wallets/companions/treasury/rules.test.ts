@@ -20,7 +20,7 @@ import { create, update } from '../../../../wallets/store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../../../wallets/store/contract.ts';
 import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
-import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
+import { type Caller, call, contextAt, eventTypes, frozenTenant, refusal, setFrozen } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 const dayMs = 86_400_000;
@@ -308,6 +308,15 @@ describe('a plan', () => {
     expect((await eventTypes(store, desk.tenant)).slice(1)).toEqual(
       ['proposed', 'pending_approval', 'executing'].map((happening) => `treasury.plan.${happening}`),
     );
+  });
+
+  it('of a frozen tenant is not executed', async () => {
+    const desk = new Desk();
+    const plan = await desk.plan(await desk.open(), { dry_run: false });
+    await setFrozen(store, desk.tenant);
+    await expect(desk.execute(plan)).rejects.toEqual(frozenTenant());
+    await setFrozen(store, desk.tenant, 'unfreezeTenant');
+    expect((await desk.execute(plan)).status).toBe('executing');
   });
 
   it('counts nothing in a wallet that is frozen, and is stale when one is', async () => {

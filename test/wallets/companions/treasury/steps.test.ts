@@ -21,7 +21,7 @@ import { create, update } from '../../../../wallets/store/changes.ts';
 import type { TenantStore } from '../../../../wallets/store/contract.ts';
 import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done, newTenant, startMemoryStore } from '../../../support/memory-store.ts';
-import { eventTypes } from '../support/handlers.ts';
+import { eventTypes, setFrozen } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 const network: NetworkId = 'eip155:11155111';
@@ -160,6 +160,17 @@ const planned: TradeRecord = {
 };
 const paid = { intentIds: ['txi_pay'] };
 const returning = { ...paid, status: 'returning', soldUnits: '9', boughtUnits: '30' } as const;
+
+it('a plan of a frozen tenant stays where it is, and goes on when it is unfrozen', async () => {
+  const desk = await (await new Desk().open({ ...paid, status: 'paying' })).intent('txi_pay', 'completed');
+  const before = await desk.plan();
+  await setFrozen(store, desk.tenant);
+  await desk.run();
+  expect([await desk.plan(), await desk.dueIn(), desk.asked]).toEqual([before, 5_000, []]);
+  await setFrozen(store, desk.tenant, 'unfreezeTenant');
+  await desk.run();
+  expect(desk.asked).not.toEqual([]);
+});
 
 describe('a payment', () => {
   it.each([

@@ -20,7 +20,7 @@ import { ProviderUnavailable } from '../../../../wallets/providers/port/port.ts'
 import { create, update } from '../../../../wallets/store/changes.ts';
 import type { Change, TenantStore } from '../../../../wallets/store/contract.ts';
 import { done, newTenant, type StoreUnderTest, startMemoryStore } from '../../../support/memory-store.ts';
-import { type Caller, call, contextAt, eventTypes, refusal } from '../support/handlers.ts';
+import { type Caller, call, contextAt, eventTypes, frozenTenant, refusal, setFrozen } from '../support/handlers.ts';
 
 const startMs = Date.UTC(2026, 5, 15, 12);
 /** The secret of this key is 1. */
@@ -329,4 +329,13 @@ it('vaults are listed with the archived ones only when those are asked for', asy
     puts: [update(vaultType, before, { ...before, version: 2, status: 'archived' })],
   });
   expect(await ids({})).toEqual([]);
+});
+
+it('a vault of a frozen tenant decides and signs nothing', async () => {
+  const keeper = await new Keeper().open();
+  await setFrozen(store, keeper.tenant);
+  await expect(keeper.sign()).rejects.toEqual(frozenTenant());
+  expect([keeper.decided, keeper.signed]).toEqual([0, []]);
+  await setFrozen(store, keeper.tenant, 'unfreezeTenant');
+  expect((await keeper.sign()).status).toBe('completed');
 });
