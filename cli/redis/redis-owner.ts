@@ -18,8 +18,8 @@ const retryMs = 250;
 export type Owner = Pick<Roster, 'clusterId' | 'number' | 'installation'>;
 
 /**
- * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster, of an older version or one that deletes records, exit 1
- * (RedisUnusable) for one that cannot be used. Resolves when the database is this cluster's.
+ * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster, of an older version, or one that deletes
+ * records, exit 1 (RedisUnusable) for one that cannot be used. Resolves when the database is this cluster's.
  */
 export async function claimRedis(
   url: string,

@@ -49,7 +49,7 @@ test('a start continues while something changes, and is given up when nothing do
 
 const looping = 'for (;;) {}';
 
-/** On one processor, whose other programs do not matter: two that always want to run wait for each other. */
+/** On one processor, whose other programs do not matter: several that always want to run wait for each other. */
 function onOneProcessor(code: string): number {
   const child = spawn('taskset', ['-c', '0', process.execPath, '-e', code], { stdio: 'ignore' });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -58,7 +58,7 @@ function onOneProcessor(code: string): number {
 }
 
 test.runIf(process.platform === 'linux')('a start that waits for a processor is not stalled', async () => {
-  const pids = [onOneProcessor(looping), onOneProcessor(looping)];
+  const pids = [onOneProcessor(looping), onOneProcessor(looping), onOneProcessor(looping)];
   const starved = new Progress(() => pids);
   const any = new Progress();
   await until(() => {

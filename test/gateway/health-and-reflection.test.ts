@@ -17,10 +17,10 @@ afterAll(() => gateway.stop());
 
 const names = ['', 'svc.mesh.v1.MpcWalletService'];
 
-function check(service: string): Promise<string | status> {
+function check(service: string, caller = client): Promise<string | status> {
   const { path, requestSerialize, responseDeserialize } = healthService.Check!;
   return new Promise((resolve) => {
-    client.makeUnaryRequest<object, { status: string }>(
+    caller.makeUnaryRequest<object, { status: string }>(
       path,
       requestSerialize as (value: object) => Buffer,
       responseDeserialize as (bytes: Buffer) => { status: string },
@@ -98,6 +98,17 @@ describe('health', () => {
 
   it('does not know other services', async () => {
     expect(await check('no.such.Service')).toBe(status.NOT_FOUND);
+  });
+
+  it('of a gateway that stops is NOT_SERVING until its end, whatever becomes of the cluster', async () => {
+    const stopping = await openGateway();
+    const own = await stopping.grpcClient();
+    stopping.announceStop();
+    stopping.coordinator.link(false);
+    stopping.coordinator.link(true);
+    stopping.coordinator.status(healthyCluster);
+    expect(await check('', own)).toBe('NOT_SERVING');
+    await stopping.stop();
   });
 
   it('tells watchers of every change', async () => {

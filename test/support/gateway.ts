@@ -108,6 +108,8 @@ export interface TestGateway {
   listenGrpc(how: ServerCredentials): Promise<number>;
   /** Listens and connects on first use. */
   grpcClient(): Promise<Client>;
+  /** Over gRPC. */
+  announceStop(): void;
   stop(): Promise<void>;
 }
 
@@ -265,6 +267,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
       client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
       return client;
     },
+    announceStop: () => grpc?.announceStop(),
     async stop() {
       client?.close();
       grpc?.server.forceShutdown();

@@ -45,13 +45,16 @@ describe('a client that does not repeat', () => {
   });
 
   test('whose failure needs no fault hears so', async () => {
+    // A number of each run's own does not make it another failure.
+    let orders = 1_000;
     const failed = await failureOf(
       chaos('calm', { runs: 1 }, async () => {
-        throw new RangeError('wrong in any weather');
+        orders += 1;
+        throw new RangeError(`wrong in any weather after ${orders} orders`);
       }),
     );
     expect(failed.faults).toEqual([]);
-    expect(failed.message).toContain('RangeError: wrong in any weather\nIt fails without any fault.');
+    expect(failed.message).toContain('RangeError: wrong in any weather after N orders\nIt fails without any fault.');
   });
 });
 

@@ -64,6 +64,22 @@ describe('the scan of a message', () => {
     expect(scanFrames(both)).toHaveLength(2);
   });
 
+  test('passes over fields of a later version, whatever their wire type', () => {
+    const message = {
+      tenant: 't',
+      session: 's',
+      attempt: 1,
+      body: { case: 'dealNonces', value: { count: 3 } },
+    } as const;
+    const trace = { correlationId: 'c', traceparent: '' };
+    const frame = Buffer.from(encodeFrame({ from: 'coordinator', to: 'node/1', message, trace }));
+    const [head] = scanFrames(frame)!;
+    // Fields 100, 101 and 102: 32 bits, 64 bits, a varint. The bytes of the first two look like fields of ours.
+    const later = [0xa5, 0x06, 0x0a, 1, 0x0a, 1, 0xa9, 0x06, ...[0x0a, 1, 0x0a, 1, 0x0a, 1, 0x0a, 1], 0xb0, 0x06, 0x7f];
+    const longer = Buffer.concat([Buffer.from([frame[0]! + later.length]), frame.subarray(1), Buffer.from(later)]);
+    expect(scanFrames(longer)).toEqual([{ ...head, end: longer.length }]);
+  });
+
   test('never throws, and takes nothing that does not decode for a frame with a body', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {

@@ -72,6 +72,7 @@ describe('a line an event', () => {
     expect(shown(`${'a'.repeat(20)}${'b'.repeat(9)}`)).toBe(`${'a'.repeat(14)}…${'a'.repeat(4)}${'b'.repeat(9)}`);
     // Of 28 characters that are pairs of surrogates.
     expect(shown('😀'.repeat(28))).toBe('😀'.repeat(28));
+    expect(shown(`${'a'.repeat(13)}😀${'b'.repeat(30)}`)).toBe(`${'a'.repeat(13)}😀…${'b'.repeat(13)}`);
   });
 
   test('does not depend on the order in which fields were set', () => {
