@@ -219,7 +219,7 @@ export type CoordinatorWrite =
   | {
       readonly kind: 'update';
       readonly session: SessionRecord;
-      /** With every new state; none of a step within a state. */
+      /** With every new state, and with new shares of a key; none of another step within a state. */
       readonly event?: LoggedEvent;
       readonly key?: KeyRecord;
       readonly binds?: KeyRecord;

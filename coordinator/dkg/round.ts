@@ -22,6 +22,7 @@ import {
 } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { addressText } from '../keystores/public.ts';
+import { sharesEvent } from '../session/events.ts';
 import { nodeList } from '../session/message-text.ts';
 import { commit, type Persisted, reply } from '../session/turn.ts';
 import { failAttempt, falseResults } from './blame.ts';
@@ -202,13 +203,10 @@ function finishRound(turn: DkgSessionStep): Persisted | undefined {
       result,
       confirmation: confirmedBy(results),
     };
+    const next = progress(record, turn.context, changes);
     // Of a refresh this is the commit: from now on the key signs with its new shares.
-    return commit(
-      turn,
-      progress(record, turn.context, changes),
-      { ...work },
-      { key: refreshedRecord(turn, results[0]!) },
-    );
+    const key = refreshedRecord(turn, results[0]!);
+    return commit(turn, next, { ...work }, { key, event: key && sharesEvent(next, key, turn.context) });
   }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });

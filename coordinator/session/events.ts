@@ -4,6 +4,7 @@
  * - An observation of every change, also of a step within a state, for logs and checkers.
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
  *   as the change; its object is the session as it then was.
+ * - An event of the new shares of a key, written in the step that commits them.
  */
 import { encodeXpub } from '../../core/crypto/derivation.ts';
 import { participantsOf } from '../../core/crypto/participants.ts';
@@ -19,7 +20,14 @@ import { schemeFacts } from '../../proto/key-schemes.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
 import type { CallFacts, CoordinatorEffect } from '../contract/messages.ts';
-import { clientSuppliedDealers, type DkgRecord, type Moment, type SessionRecord } from '../contract/record.ts';
+import {
+  clientSuppliedDealers,
+  type DkgRecord,
+  type KeyRecord,
+  type Moment,
+  type SessionRecord,
+  versionOf,
+} from '../contract/record.ts';
 import type { SessionState } from '../contract/transitions.ts';
 
 const names: Readonly<Record<SessionState, string>> = {
@@ -84,6 +92,32 @@ export function changeEvent(
     provider: null,
     connectionId: null,
     object: view(record, cause, culprits),
+  };
+}
+
+/** The event of new shares that sign from now on. */
+export function sharesEvent(record: SessionRecord, key: KeyRecord, moment: Moment): LoggedEvent {
+  const { keyId, curve, scheme, threshold, totalNodes, publicKey } = key;
+  const version = versionOf(key);
+  return {
+    id: newId('evt', moment.nowMs, moment.random),
+    type: 'key.version.committed',
+    atMs: record.checkpointMs,
+    resource: { type: 'key', id: keyId, version },
+    correlationId: record.correlationId,
+    provider: null,
+    connectionId: null,
+    object: {
+      key_id: keyId,
+      version,
+      session_id: record.sessionId,
+      curve,
+      key_scheme: scheme,
+      public_key: publicKey,
+      threshold,
+      total_nodes: totalNodes,
+      participants: participantsOf(key),
+    },
   };
 }
 

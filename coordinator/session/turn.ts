@@ -82,6 +82,8 @@ export function commit<R extends SessionRecord, W>(
   work: W,
   more: {
     readonly key?: KeyRecord | undefined;
+    /** Of a step within a state. */
+    readonly event?: LoggedEvent | undefined;
     readonly binds?: KeyRecord | undefined;
     readonly culprits?: readonly number[];
     readonly cause?: CallFacts | undefined;
@@ -92,8 +94,8 @@ export function commit<R extends SessionRecord, W>(
   if (hasWritten(turn)) throw new Error('a step has one write');
   const { record: before } = turn.state;
   const { key, binds, culprits, cause, answers = [] } = more;
-  // A step within a state has no event.
-  const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
+  // A step within a state has no event but its own.
+  const event = record.state === before.state ? more.event : changeEvent(record, turn.context, cause, culprits);
   const stored = withAnswered(retained(record), answers);
   const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord; binds?: KeyRecord } = {
     kind: 'update',

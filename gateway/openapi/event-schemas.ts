@@ -62,6 +62,23 @@ const DkgSession = session(
   'DkgSession',
 );
 
+const KeyVersion = Type.Object(
+  {
+    key_id: Type.String(),
+    version: Type.Integer({ minimum: 2, description: 'of the shares' }),
+    session_id: Type.String({ description: 'the session that made them' }),
+    curve: Type.String(),
+    key_scheme: Type.String(),
+    public_key: Type.String({ description: 'compressed, hex; the same in every version' }),
+    threshold: Type.Integer({ minimum: 2 }),
+    total_nodes: Type.Integer({ minimum: 2 }),
+    participants: Type.Array(Type.Integer({ minimum: 1 }), {
+      description: 'the nodes that hold the shares, ascending',
+    }),
+  },
+  { title: 'KeyVersion', additionalProperties: true },
+);
+
 const WalletDeposit = Closed(
   {
     ...Wallet.properties,
@@ -146,6 +163,7 @@ const families: readonly Family[] = [
   { title: 'IntentEvent', resource: 'transaction_intent', has: under('transaction_intent.'), object: Intent },
   { title: 'SigningSessionEvent', resource: 'signing_session', has: under('signing.session.'), object: SigningSession },
   { title: 'DkgSessionEvent', resource: 'dkg_session', has: under('dkg.session.'), object: DkgSession },
+  { title: 'KeyVersionEvent', resource: 'key', has: under('key.version.'), object: KeyVersion },
   { title: 'PolicyEvent', resource: 'policy', has: under('policy.'), object: Policy },
   {
     title: 'ComplianceScreeningEvent',

@@ -13,13 +13,16 @@ import {
   KeystoreTypeSchema,
   ReceiptStateSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { refreshSessionId } from '../../proto/ids.ts';
 import { isSharedKey, type KeyScheme, keySchemes, schemeMeant } from '../../proto/key-schemes.ts';
-import { isRefreshSession, nodesMax } from '../../proto/limits.ts';
+import { isRefreshSession, isWalletKey, nodesMax } from '../../proto/limits.ts';
+import { timestamp } from '../../proto/timestamps.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, ContractEnum, Nullable, OneOf, PathId } from '../api/schema-kit.ts';
+import { Closed, ContractEnum, Nullable, OneOf, PathId, Timestamp } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
 import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
+import type { Caller, SandboxSessions } from './sessions.ts';
 import { common } from './shared.ts';
 
 const types = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
@@ -43,9 +46,13 @@ const KeyBegun = Closed(
   { title: 'SandboxKey' },
 );
 
+/** As the wire has it. */
+const keyVersionMax = 2 ** 32 - 1;
+
 const RefreshBody = Closed({
   version: Type.Integer({
     minimum: 2,
+    maximum: keyVersionMax,
     description: 'of the new shares: one above `key_version` of the key’s session. The call may be repeated',
   }),
 });
@@ -64,6 +71,30 @@ const KeyRefreshed = Closed(
   },
   { title: 'SandboxKeyRefresh' },
 );
+
+const KeyVersions = Closed(
+  {
+    items: Type.Array(
+      Closed({
+        version: Type.Integer({ minimum: 1 }),
+        status: OneOf(['preparing', 'committed', 'retired'], {
+          description:
+            '`preparing`: not every node holds its share, and the version before signs; `committed`: these shares sign; `retired`: later ones do',
+        }),
+        session_id: Type.String({ description: 'the session that makes, or made, the shares' }),
+        state: OneOf(enumNames(ReceiptStateSchema), { description: 'of that session' }),
+        message: Type.String({ description: 'of that session: it names nodes that have not confirmed' }),
+        threshold: Type.Integer({ minimum: 1 }),
+        participants: Type.Array(Type.Integer({ minimum: 1 }), { description: 'the nodes of the shares, ascending' }),
+        created_at: Timestamp,
+      }),
+    ),
+  },
+  { title: 'SandboxKeyVersions' },
+);
+
+/** The most versions of one answer. */
+const versionsMax = 20;
 
 export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly Route[] {
   return [
@@ -144,13 +175,48 @@ export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly
         };
       },
     }),
+    route({
+      ...common,
+      // It reads the caller's tenant alone, and the cluster stays as it is.
+      scope: 'signing:read',
+      method: 'GET',
+      path: '/v1/sandbox/keys/:id/versions',
+      operationId: 'listSandboxKeyVersions',
+      clientName: 'sandbox.keyVersions',
+      summary: 'List the versions of a key’s shares, newest first',
+      description: `The newest ${versionsMax}, as far as their sessions are still stored; one that is being made too. Public key and chain code are the same in all.`,
+      params: Closed({ id: PathId('the key’s session') }),
+      responses: { 200: { description: 'The versions', schema: KeyVersions } },
+      handle: async (context, { params: { id } }) => {
+        const { keyVersion: present } = await sessions.inspect(context, id);
+        if (present === 0 || isRefreshSession(id)) throw noSuch('key');
+        const newest = present + 1;
+        const versions = Array.from({ length: Math.min(newest, versionsMax) }, (_, index) => newest - index);
+        const found = await Promise.all(versions.map((version) => versionOf(sessions, context, id, version, present)));
+        return { status: 200, body: { items: found.flatMap((one) => one ?? []) } };
+      },
+    }),
   ];
 }
 
+/** undefined: it is not being made, or its session is no longer stored. */
+async function versionOf(sessions: SandboxSessions, caller: Caller, id: string, version: number, present: number) {
+  const sessionId = version === 1 ? id : refreshSessionId(id, version);
+  const found = await sessions.inspect(caller, sessionId);
+  if (!found.found) return undefined;
+  const status = version > present ? 'preparing' : version < present ? 'retired' : 'committed';
+  return {
+    ...{ version, status, session_id: sessionId, message: found.message, threshold: found.threshold },
+    state: enumName(ReceiptStateSchema, found.state),
+    participants: found.participants,
+    created_at: timestamp(Number(found.createdAtEpochMs)),
+  } as const;
+}
+
 /** The scheme of a key whose nodes can get new shares. Throws 422. */
-function refreshable(id: string, { keyScheme, walletService }: InspectSessionResponse): KeyScheme {
+function refreshable(id: string, { keyScheme }: InspectSessionResponse): KeyScheme {
   const scheme = keySchemes.find((name) => name === keyScheme);
-  if (walletService || isRefreshSession(id)) throw notSupported('only a client’s own key is refreshed here', 'id');
+  if (isWalletKey(id) || isRefreshSession(id)) throw notSupported('only a client’s own key is refreshed here', 'id');
   if (scheme === undefined)
     throw notSupported('the key has not signed yet, so that its scheme is open: sign with it once', 'id');
   if (isSharedKey(scheme)) return scheme;

@@ -7,9 +7,10 @@ import { keyRecordKey } from '../../nodes/records/records.ts';
 import type { MakeKeyResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgOpen } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ApprovalMode, KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { refreshSessionId } from '../../proto/ids.ts';
 import { type FrameFate, SimCluster, type SimOptions } from '../../simulation/cluster/cluster.ts';
+import { allCheckers } from '../../simulation/cluster/invariants/checkers.ts';
 import type { WriteFate } from '../../simulation/cluster/memory-stores.ts';
 import { useModelCryptography } from '../support/model-cryptography.ts';
 import { runs } from '../support/thorough.ts';
@@ -25,6 +26,20 @@ const kinds = [
 
 let intents = 0;
 
+/** They follow the coordinator's store, and do not observe what some tests do to it. */
+const ofSessions = ['events-complete', 'promised-is-durable', 'token-used-once', 'transitions-on-table'];
+
+/** Every invariant of a run, but these. */
+function checking(...without: readonly string[]): NonNullable<SimOptions['observe']> {
+  const checkers = allCheckers().filter(({ invariant }) => !without.includes(invariant));
+  return (observation) => {
+    for (const checker of checkers) {
+      const fault = checker.observe(observation);
+      if (fault) throw new Error(`${checker.invariant}: ${fault}`);
+    }
+  };
+}
+
 /** A client with a key of 2 of 3 nodes, which has signed once. */
 class Client {
   readonly cluster: SimCluster;
@@ -32,12 +47,12 @@ class Client {
   readonly #scheme: Scheme;
 
   constructor(
-    options: Omit<SimOptions, 'nodes'>,
+    options: SimOptions,
     curve: string = 'secp256k1',
     keystoreType: KeystoreType = KeystoreType.MPC_FROST,
     scheme: Scheme = Scheme.FROST_BIP340,
   ) {
-    this.cluster = new SimCluster({ nodes: 3, ...options });
+    this.cluster = new SimCluster({ nodes: 3, observe: checking(), ...options });
     this.#keystoreType = keystoreType;
     this.#scheme = scheme;
     makeKey(this.cluster, 'k', curve);
@@ -89,7 +104,12 @@ class Client {
 
 describe.each(kinds)('%s', (_, curve, keystoreType, scheme) => {
   test('a key keeps its public key and chain code; two shares give its secret, and none of two versions', () => {
-    const client = new Client({ seed: 'refresh' }, curve, keystoreType, scheme);
+    const erased: string[] = [];
+    const onNodeWrite: SimOptions['onNodeWrite'] = (nodeId, write) => {
+      for (const key of write.erased ?? []) erased.push(`${nodeId} ${key}`);
+      return 'answered';
+    };
+    const client = new Client({ seed: 'refresh', onNodeWrite }, curve, keystoreType, scheme);
     const { cluster } = client;
     const [before, old] = [cluster.storedKey(tenant, 'k')!, client.shares()];
     for (const version of [2, 3]) {
@@ -97,6 +117,15 @@ describe.each(kinds)('%s', (_, curve, keystoreType, scheme) => {
       expect([codeOf(made), Buffer.from(made.publicKey).toString('hex')]).toEqual(['DKG_COMPLETED', before.publicKey]);
       expect(made.receipt!.message).toContain(`version ${version} of k, group public key ${before.publicKey}`);
     }
+    // The records with the shares that were replaced, and with the nodes' parts of the secret.
+    const records = [2, 3].flatMap((version) => [`dkg/${tenant}/${refreshSessionId('k', version)}`, `key/${tenant}/k`]);
+    expect(erased.sort()).toEqual([1, 2, 3].flatMap((id) => records.map((key) => `${id} ${key}`)).sort());
+    const committed = cluster.eventLog(tenant).filter(({ type }) => type === 'key.version.committed');
+    const shared = { public_key: before.publicKey, threshold: 2, total_nodes: 3, participants: [1, 2, 3] };
+    expect(committed.map(({ resource, object }) => [resource.id, resource.version, object])).toMatchObject([
+      ['k', 2, { ...shared, session_id: refreshSessionId('k', 2) }],
+      ['k', 3, shared],
+    ]);
     const after = cluster.storedKey(tenant, 'k')!;
     expect(after).toEqual({ ...before, version: 3, verificationShares: after.verificationShares });
     const fresh = client.shares();
@@ -165,6 +194,15 @@ describe('a refresh', () => {
     client.sign();
   });
 
+  test('is of the nodes of its key, also where others could take their place', () => {
+    const client = new Client({ seed: 'no other node', nodes: 5 });
+    const { cluster } = client;
+    cluster.crash('node/3');
+    expect([codeOf(client.refresh()), client.refresh().participants]).toEqual(['NODES_UNAVAILABLE', [1, 2, 3]]);
+    cluster.start('node/3');
+    client.insist();
+  });
+
   test('without a gateway’s order changes nothing at the nodes', () => {
     const onFrame = (envelope: Parameters<NonNullable<SimOptions['onFrame']>>[0]): FrameFate => {
       const { body } = envelope.message;
@@ -191,11 +229,63 @@ describe('a refresh', () => {
     const failed = client.refresh();
     expect([codeOf(failed), failed.culprits]).toEqual(['DEALER_MISBEHAVED', [2]]);
     client.sign();
+    const atMs = client.cluster.time.nowMs();
     expect(codeOf(client.refresh())).toBe('DKG_COMPLETED');
+    // No node had to be asked again by a timer.
+    expect(client.cluster.time.nowMs() - atMs).toBeLessThan(1_000);
     expect(said.refusals).toBeGreaterThan(0);
     expect(said.renounced).toBeGreaterThan(0);
     expect(blamed(client.cluster)).toEqual([2]);
     client.sign();
+  });
+
+  test('is not over with its time: the same call completes it later', () => {
+    const client = new Client({ seed: 'late' });
+    const { cluster } = client;
+    cluster.crash('node/3');
+    client.refresh();
+    cluster.start('node/3');
+    cluster.time.advance(40 * 24 * 3_600_000);
+    expect(codeOf(client.refresh())).toBe('DKG_COMPLETED');
+  });
+
+  test('that a node has missed is made up for before the next one', () => {
+    let live = false;
+    const onFrame: SimOptions['onFrame'] = ({ to, message: { body } }) => {
+      return !(live && body.case === 'dkgConfirm' && to.startsWith('node/1/'));
+    };
+    const client = new Client({ seed: 'missed before', onFrame });
+    live = true;
+    client.refresh();
+    live = false;
+    expect(client.refresh(3).receipt!.message).toContain('KEY_UNKNOWN');
+    client.cluster.time.advance(1_000);
+    expect(codeOf(client.refresh(3))).toBe('DKG_COMPLETED');
+    expect(client.shares().map(({ version }) => version)).toEqual([3, 3, 3]);
+  });
+
+  test('of a key that mock ECDSA may have exposed says so', () => {
+    const client = new Client({ seed: 'exposed' }, 'secp256k1', KeystoreType.MOCK_THRESHOLD, Scheme.MOCK_ECDSA);
+    const { cluster } = client;
+    makeKey(cluster, 'quiet');
+    // It is bound, and has not signed: a session that begins to sign meanwhile may expose it.
+    const request = { walletId: 'quiet', messageHash: new Uint8Array(32), approvalMode: ApprovalMode.HUMAN_REQUIRED };
+    cluster.initiateSigning({ ...request, transactionIntentId: 'waits' }).result();
+    expect(cluster.storedKey(tenant, 'quiet')).toMatchObject({ scheme: 'mock_ecdsa', exposed: false });
+    client.refresh(2, 'quiet');
+    expect(cluster.storedKey(tenant, 'quiet')).toMatchObject({ version: 2, exposed: true });
+  });
+
+  test('signs with the new shares of children, too', () => {
+    const client = new Client({ seed: 'children' });
+    const derivation = { derivationPath: 'm/0/7' };
+    const signChild = () => {
+      const more = { keystoreType: KeystoreType.MPC_FROST, derivation };
+      client.sign(begin(client.cluster, `child-${++intents}`, more).signingSessionId);
+    };
+    signChild();
+    client.refresh();
+    signChild();
   });
 
   test('that a node misses after the commit does not wait for it: the node gets its new share when a session asks it', () => {
@@ -223,7 +313,7 @@ describe('a coordinator whose store was rolled back to before a refresh', () => 
     ['first', 0],
     ['second', 1],
   ])('takes the new shares of its %s attempt from the nodes, when it is asked for again', (_, spoiled) => {
-    const client = new Client({ seed: `rolled back ${spoiled}` });
+    const client = new Client({ seed: `rolled back ${spoiled}`, observe: checking(...ofSessions) });
     const { cluster } = client;
     const before = cluster.snapshot();
     if (spoiled > 0) cluster.arm({ fault: 'bad_share', target: 'node/2', count: spoiled });
@@ -257,6 +347,7 @@ function walk(
   };
   const client: Client = new Client({
     seed,
+    observe: on.write || on.nodeWrite ? checking(...ofSessions) : checking(),
     onFrame: ({ message: { body } }) => {
       if (body.case === 'dealNonces' || body.case === 'noncesDealt') return true;
       return counted<FrameFate>('frames', true, (index) => on.frame?.(index, client.cluster) ?? true);

@@ -1,5 +1,5 @@
 /** A fake, in memory, of the control of processes and of the coordinator's sessions. */
-import { create } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import type { Reader, SessionReads } from '../../gateway/signing/session-reads.ts';
 import { MakeKeyResponseSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -175,7 +175,7 @@ function found<T>(one: T | undefined): T {
 export class FakeSessions implements SandboxSessions, SessionReads {
   readonly known = new Map<string, InspectSessionResponse>();
 
-  put(tenant: string, sessionId: string): void {
+  put(tenant: string, sessionId: string, more: MessageInitShape<typeof InspectSessionResponseSchema> = {}): void {
     const session = create(InspectSessionResponseSchema, {
       found: true,
       kind: 'signing',
@@ -189,6 +189,7 @@ export class FakeSessions implements SandboxSessions, SessionReads {
       curve: 'secp256k1',
       createdAtEpochMs: 1_700_000_000_000n,
       expiresAtEpochMs: 1_700_000_900_000n,
+      ...more,
     });
     this.known.set(`${tenant}/${sessionId}`, session);
   }

@@ -1,6 +1,6 @@
 /**
  * A change and its event are one: every durable change of state has exactly one event in its tenant's log, in order, without
- * gaps, and the log has no other events. Where a receiver exists, every terminal event has reached it at the end.
+ * gaps, and so has every commit of a key's new shares; the log has no other events. Where a receiver exists, every terminal event has reached it at the end.
  */
 
 import type { LoggedEvent } from '../../../core/redis/event-log.ts';
@@ -30,10 +30,17 @@ export function eventsComplete(delivers: boolean): Checker {
   const unexplained = new Map<string, number>();
   const undelivered = new Map<string, string>();
 
-  function changed({ record, before, event }: SessionChange, atMs: number): string | undefined {
+  function changed({ record, before, event, key }: SessionChange, atMs: number): string | undefined {
     const { sessionId, state } = record;
-    if (state === before?.state)
-      return event ? `a step of session ${sessionId} within a state has an event` : undefined;
+    if (state === before?.state) {
+      const committed = key?.version;
+      if (committed === undefined) return event && `a step of session ${sessionId} within a state has an event`;
+      if (event?.type !== 'key.version.committed' || event.resource.version !== committed) {
+        return `version ${committed} of ${key?.keyId} is committed, and no event says so`;
+      }
+      if (!unexplained.delete(event.id)) unlogged.set(event.id, atMs);
+      return undefined;
+    }
     if (!event) return `session ${sessionId} is ${stateName(state)}, and no event says so`;
     if (!unexplained.delete(event.id)) unlogged.set(event.id, atMs);
     const { session_id, epoch, state: told } = event.object as Readonly<Record<string, unknown>>;

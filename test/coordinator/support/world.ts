@@ -55,7 +55,7 @@ export function blamed(cluster: SimCluster): number[] {
   const culpritsOf = ({ event }: SimCluster['events'][number]) => (event.fields.culprits ?? []) as number[];
   const observed = cluster.events.flatMap(culpritsOf);
   const ofSessions = cluster.events.filter(({ event }) => event.type !== 'node.nonces_malformed').flatMap(culpritsOf);
-  const logged = cluster.eventLog(tenant).flatMap(({ object }) => (object as { culprits: number[] }).culprits);
+  const logged = cluster.eventLog(tenant).flatMap(({ object }) => (object as { culprits?: number[] }).culprits ?? []);
   expect(new Set(logged)).toEqual(new Set(ofSessions));
   return [...new Set(observed)];
 }

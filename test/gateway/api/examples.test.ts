@@ -260,6 +260,12 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
     const { exceptions } = (await call('GET', `/v1/recon/exceptions?wallet_id=${id}`)).body;
     return { path: { id: String((exceptions as Body[])[0]!.id) } };
   },
+  refreshSandboxKey: async () => {
+    // It must have signed: its session may be of an earlier example.
+    const { signing_session_id } = await signing();
+    await made('/v1/signing/share', { signing_session_id });
+    return { path: { id: String((bodyExamples.initiateSigning as Body).wallet_id) } };
+  },
   crashSandboxNode: async () => ({ path: { node: '2' } }),
   exchangeDkgShares: async () => {
     await made('/v1/dkg/initiate', bodyExamples.initiateDkg!);

@@ -71,7 +71,7 @@ async function lastRequest(): Promise<string> {
 
 beforeAll(async () => {
   service = await startWalletService({ sessions, reads: sessions });
-  sessions.put(tenant, ids.session);
+  sessions.put(tenant, ids.session, { kind: 'dkg', keyScheme: 'frost_ed25519', keyVersion: 1 });
   service.tokens.put(owner.authorization.slice(7), { tenant, id: 'tok_owner' });
   document = (await service.http.inject({ url: '/v1/openapi.json' })).json();
   const connection = await made('/v1/providers/connect', { type: 'sandbox', name: 'mock', credentials: {} });
@@ -190,6 +190,7 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/sandbox/requests/', ids.request],
     ['/v1/sandbox/inboxes/', ids.inbox],
     ['/v1/sessions/', ids.session],
+    ['/v1/sandbox/keys/', ids.session],
   ];
   if (path.startsWith('/v1/sandbox/sessions/')) {
     return { id: ids.session, ...(path.includes('{node}') ? { node: '2' } : {}) };

@@ -213,6 +213,29 @@ describe('new shares of a key', () => {
     expect((await refresh('k', 4)).body).toMatchObject({ reason_code: 'INVALID_REQUEST', public_key: null });
   });
 
+  it('are listed, newest first, also while they are made', async () => {
+    await begin('ed25519');
+    const list = async () => (await call('GET', '/v1/sandbox/keys/k/versions')).body.items;
+    const first = { version: 1, session_id: 'k', participants: [1, 2, 3], threshold: 2 };
+    expect(await list()).toMatchObject([{ ...first, status: 'committed' }]);
+    cluster.crash('node/3');
+    expect((await refresh('k', 2)).body.reason_code).toBe('NODES_UNAVAILABLE');
+    const second = { version: 2, participants: [1, 2, 3], threshold: 2 };
+    expect(await list()).toMatchObject([
+      { ...second, status: 'preparing', state: 'RECEIPT_STATE_BACKEND_FAILED' },
+      { ...first, status: 'committed' },
+    ]);
+    cluster.start('node/3');
+    expect((await refresh('k', 2)).body.reason_code).toBe('DKG_COMPLETED');
+    expect(await list()).toMatchObject([
+      { ...second, status: 'committed' },
+      { ...first, status: 'retired' },
+    ]);
+    const [{ session_id }] = await list();
+    for (const id of ['none', session_id])
+      expect((await call('GET', `/v1/sandbox/keys/${id}/versions`)).status).toBe(404);
+  });
+
   it('are refused with the reason for a key that nodes do not share, that has not signed, or is not the client’s', async () => {
     const issue = async (id: string) => {
       const { status, body } = await refresh(id, 2);

@@ -1,11 +1,17 @@
 /** A new key reaches the gateway by the word of its nodes: a coordinator that names another is refused. */
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { systemPorts } from '../../../core/actors/live/ports.ts';
 import { finishTranscript, sessionContext } from '../../../core/crypto/dkg-transcripts.ts';
 import { identityFromSeed, sign } from '../../../core/crypto/identity.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeVaultCluster } from '../../../gateway/signing/live-vault-cluster.ts';
-import type { Call, MakeKeyResponse } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  type Call,
+  type MakeKeyResponse,
+  RefreshKeyRequestSchema,
+} from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { rosterDigest } from '../../../proto/roster.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
 import type { KeyOrder } from '../../../wallets/companions/vaults/public.ts';
@@ -33,7 +39,7 @@ function world(seed = 'key confirmation') {
   const link = new SimLink(cluster);
   const { log, lines } = collectLog();
   const { calls } = connectSigning({ link, orders: unheededOrders(), roster: cluster.roster, ...systemPorts, log });
-  return { cluster, link, lines, vaults: makeVaultCluster({ calls }) };
+  return { cluster, link, lines, calls, vaults: makeVaultCluster({ calls }) };
 }
 
 type Lie = (made: MakeKeyResponse, other: MakeKeyResponse) => MakeKeyResponse;
@@ -104,6 +110,33 @@ describe.each(kinds)('a key of $keystoreType on $curve', (kind) => {
     link.lie = (response) => response;
     await vaults.makeKey(meta, { ...kind, keyId });
   });
+});
+
+test('new shares of a key are taken by the signatures of all nodes alone', async () => {
+  const { cluster, link, calls } = world('refresh');
+  const { tenant } = meta;
+  const by = { tenant, correlationId: '', traceparent: '' };
+  for (const sessionId of ['k', 'other']) {
+    cluster.initiateDkg({ sessionId, ...shared, derivation: { curve: 'ed25519' } }, tenant).result();
+    cluster.exchangeDkgShares({ sessionId }, tenant).result();
+  }
+  const refresh = (key: string, version: number) =>
+    calls.ask('refreshKey', create(RefreshKeyRequestSchema, { keyId: key, version, scheme: Scheme.FROST_ED25519 }), by);
+  const other = (await refresh('other', 2)).response!;
+  const made = (await refresh('k', 2)).response!;
+  expect(Buffer.from(made.publicKey).toString('hex')).toBe(cluster.storedKey(tenant, 'k')!.publicKey);
+  const more: Readonly<Record<string, Lie>> = {
+    ...lies,
+    'another threshold': (answer) => ({ ...answer, threshold: answer.threshold + 1 }),
+  };
+  for (const [name, lie] of Object.entries(more)) {
+    link.lie = (response) => lie(response as MakeKeyResponse, other);
+    const { failure } = await refresh('k', 2);
+    expect(failure, name).toMatchObject({ kind: 'providerRejected', details: [{ issue: 'key_not_confirmed' }] });
+  }
+  // An answer of the version before is none of this one.
+  link.lie = () => made;
+  expect((await refresh('k', 3)).failure).toMatchObject({ kind: 'providerRejected' });
 });
 
 test('a coordinator with identities of its own confirms nothing', async () => {

@@ -244,6 +244,21 @@ describe('an embedded service', () => {
     expect(sequences).toEqual(Array.from({ length: 100 }, (_, index) => sequences[0] + index));
   });
 
+  it('refreshes its ready-made keys; a reset gives them their first shares again', async () => {
+    const { must, keys } = running;
+    const versionOf = async (id: string) => (await must(200, 'GET', `/v1/sandbox/sessions/${id}`)).key_version;
+    for (const { walletId: id, publicKey } of keys) {
+      const made = await must(200, 'POST', `/v1/sandbox/keys/${id}/refresh`, { version: 2 });
+      expect(made).toMatchObject({ state: 'RECEIPT_STATE_BACKEND_COMPLETED', public_key: publicKey });
+      expect((await signature(running, id, digest, `refreshed ${id}`)).is_complete).toBe(true);
+    }
+    await must(200, 'POST', '/v1/sandbox/reset');
+    for (const { walletId: id } of keys) {
+      expect(await versionOf(id)).toBe(1);
+      expect((await signature(running, id, digest, `reset ${id}`)).is_complete).toBe(true);
+    }
+  });
+
   it('resets in less than 100 ms, and keeps its tokens and ready-made keys', async () => {
     const { must } = running;
     const { id } = await makeWallet();

@@ -45,10 +45,11 @@ export const eventTypes: Readonly<Record<string, string>> = {
     'A signing session was ended: its wallet was archived, or another session took its intent.',
   'dkg.session.accepted': 'A key generation has begun.',
   'dkg.session.resumed': 'A paused key generation continues.',
-  'dkg.session.completed': 'A key is made: every node holds its share.',
+  'dkg.session.completed': 'A key is made, or has new shares: every node holds its share.',
   'dkg.session.failed':
     'A key generation has paused; `culprits` names the nodes at fault, if any, `stalled_by` those that stopped it without proof of a fault.',
   'dkg.session.expired': 'The lifetime of a DKG session is over.',
+  'key.version.committed': 'Every node of a key holds a new share of it: these sign from now on.',
   'policy.created': 'A policy was made, with its first version.',
   'policy.updated': 'A policy has a new version.',
   'compliance.screening.completed': 'A screening has its decision.',
