@@ -883,7 +883,7 @@ export interface EvaluateRisk {
   };
 }
 
-export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | TenantEvent | AccessTokenEvent | WebhookEvent;
+export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletWithdrawalEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | KeyVersionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | TenantEvent | AccessTokenEvent | WebhookEvent;
 
 export interface EventPage {
   readonly events: readonly Event[];
@@ -1317,6 +1317,34 @@ export interface KeySet {
     readonly alg: 'EdDSA';
     readonly use: 'sig';
   })[];
+}
+
+export interface KeyVersion {
+  readonly key_id: string;
+  /** of the shares */
+  readonly version: number;
+  /** the session that made them */
+  readonly session_id: string;
+  readonly curve: string;
+  readonly key_scheme: string;
+  /** compressed, hex; the same in every version */
+  readonly public_key: string;
+  readonly threshold: number;
+  readonly total_nodes: number;
+  /** the nodes that hold the shares, ascending */
+  readonly participants: readonly number[];
+}
+
+export interface KeyVersionEvent extends EveryEvent {
+  readonly type: 'key.version.committed';
+  readonly resource: {
+    readonly type: 'key';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: KeyVersion;
+  };
 }
 
 export interface Market {
@@ -2473,6 +2501,19 @@ export interface SandboxKeyRefresh {
   readonly message: string;
   readonly public_key: string | null;
   readonly culprits: readonly number[];
+}
+
+export interface SandboxKeyVersions {
+  readonly items: readonly ({
+    readonly version: number;
+    readonly status: 'preparing' | 'committed' | 'retired';
+    readonly session_id: string;
+    readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
+    readonly message: string;
+    readonly threshold: number;
+    readonly participants: readonly number[];
+    readonly created_at: string;
+  })[];
 }
 
 export interface SandboxNode {
@@ -3831,7 +3872,7 @@ export interface WalletDepositEvent extends EveryEvent {
 }
 
 export interface WalletEvent extends EveryEvent {
-  readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived' | 'wallet.allowance_used';
+  readonly type: 'wallet.created' | 'wallet.updated' | 'wallet.frozen' | 'wallet.unfrozen' | 'wallet.archived';
   readonly resource: {
     readonly type: 'wallet';
     readonly id: string;
@@ -3869,6 +3910,30 @@ export interface WalletPage {
   readonly wallets: readonly Wallet[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface WalletWithdrawal extends Wallet {
+  readonly withdrawal: {
+    readonly asset: string;
+    /** decimal */
+    readonly amount: string;
+    readonly tx_id: string;
+    readonly to_address: string;
+    /** the account that the wallet had allowed to take it */
+    readonly spender: string;
+  };
+}
+
+export interface WalletWithdrawalEvent extends EveryEvent {
+  readonly type: 'wallet.allowance_used';
+  readonly resource: {
+    readonly type: 'wallet';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: WalletWithdrawal;
+  };
 }
 
 export interface Webhook extends WebhookSettings {
@@ -4154,6 +4219,8 @@ export interface SandboxApi {
   beginKey(body: BeginSandboxKey, options?: CallOptions): Promise<SandboxKey>;
   /** Give the nodes of a key new shares of it: `POST /v1/sandbox/keys/:id/refresh`, scope `sandbox:admin`. */
   refreshKey(id: string, body: RefreshSandboxKey, options?: CallOptions): Promise<SandboxKeyRefresh>;
+  /** List the versions of a key’s shares, newest first: `GET /v1/sandbox/keys/:id/versions`, scope `signing:read`. */
+  keyVersions(id: string, options?: CallOptions): Promise<SandboxKeyVersions>;
   /** Read the sandbox’s clock: `GET /v1/sandbox/clock`, scope `sandbox:admin`. */
   clock(options?: CallOptions): Promise<SandboxClock>;
   /** Advance every process’s clock, so that expiry needs no waiting: `POST /v1/sandbox/clock`, scope `sandbox:admin`. */
@@ -4459,6 +4526,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     previewPartial: { id: 'previewSandboxPartial', method: 'POST', path: '/v1/sandbox/sessions/:id/nodes/:node/partial', repeat: 'refused' },
     beginKey: { id: 'beginSandboxKey', method: 'POST', path: '/v1/sandbox/keys', repeat: 'refused', input: 'body' },
     refreshKey: { id: 'refreshSandboxKey', method: 'POST', path: '/v1/sandbox/keys/:id/refresh', repeat: 'refused', input: 'body' },
+    keyVersions: { id: 'listSandboxKeyVersions', method: 'GET', path: '/v1/sandbox/keys/:id/versions', repeat: 'always' },
     clock: { id: 'getSandboxClock', method: 'GET', path: '/v1/sandbox/clock', repeat: 'always' },
     advanceClock: { id: 'advanceSandboxClock', method: 'POST', path: '/v1/sandbox/clock', repeat: 'refused', input: 'body' },
     takeSnapshot: { id: 'takeSandboxSnapshot', method: 'POST', path: '/v1/sandbox/snapshots', repeat: 'refused', input: 'body' },
