@@ -351,6 +351,14 @@ const dkg: Readonly<Record<string, Recipe>> = {
   completed: ({ client, suffix }) => client.keys.create({ keyId: `trigger-${suffix}` }),
 };
 
+const keyVersions: Readonly<Record<string, Recipe>> = {
+  // A key on secp256k1 is bound by its first signature, and a key that is not bound keeps its shares.
+  committed: async ({ client, suffix }) => {
+    const { keyId } = await client.keys.create({ keyId: `trigger-${suffix}`, curve: 'ed25519' });
+    await client.sandbox.refreshKey(keyId, { version: 2 });
+  },
+};
+
 /** Reconciliation finds the provider's surplus in the balances. */
 const recon: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(
@@ -430,6 +438,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('transaction_intent', intents),
   ...under('signing.session', signing),
   ...under('dkg.session', dkg),
+  ...under('key.version', keyVersions),
   ...Object.entries(controls),
   ...under('vault', vaults),
   ...under('module_access', moduleAccess),

@@ -2503,17 +2503,21 @@ export interface SandboxKeyRefresh {
   readonly culprits: readonly number[];
 }
 
-export interface SandboxKeyVersions {
-  readonly items: readonly ({
-    readonly version: number;
-    readonly status: 'preparing' | 'committed' | 'retired';
-    readonly session_id: string;
-    readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
-    readonly message: string;
-    readonly threshold: number;
-    readonly participants: readonly number[];
-    readonly created_at: string;
-  })[];
+export interface SandboxKeyVersion {
+  readonly version: number;
+  readonly status: 'preparing' | 'committed' | 'retired';
+  readonly session_id: string;
+  readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
+  readonly message: string;
+  readonly threshold: number;
+  readonly participants: readonly number[];
+  readonly created_at: string;
+}
+
+export interface SandboxKeyVersionPage {
+  readonly versions: readonly SandboxKeyVersion[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface SandboxNode {
@@ -4220,7 +4224,7 @@ export interface SandboxApi {
   /** Give the nodes of a key new shares of it: `POST /v1/sandbox/keys/:id/refresh`, scope `sandbox:admin`. */
   refreshKey(id: string, body: RefreshSandboxKey, options?: CallOptions): Promise<SandboxKeyRefresh>;
   /** List the versions of a key’s shares, newest first: `GET /v1/sandbox/keys/:id/versions`, scope `signing:read`. */
-  keyVersions(id: string, options?: CallOptions): Promise<SandboxKeyVersions>;
+  keyVersions(id: string, options?: CallOptions): Pages<SandboxKeyVersion, SandboxKeyVersionPage>;
   /** Read the sandbox’s clock: `GET /v1/sandbox/clock`, scope `sandbox:admin`. */
   clock(options?: CallOptions): Promise<SandboxClock>;
   /** Advance every process’s clock, so that expiry needs no waiting: `POST /v1/sandbox/clock`, scope `sandbox:admin`. */
@@ -4526,7 +4530,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     previewPartial: { id: 'previewSandboxPartial', method: 'POST', path: '/v1/sandbox/sessions/:id/nodes/:node/partial', repeat: 'refused' },
     beginKey: { id: 'beginSandboxKey', method: 'POST', path: '/v1/sandbox/keys', repeat: 'refused', input: 'body' },
     refreshKey: { id: 'refreshSandboxKey', method: 'POST', path: '/v1/sandbox/keys/:id/refresh', repeat: 'refused', input: 'body' },
-    keyVersions: { id: 'listSandboxKeyVersions', method: 'GET', path: '/v1/sandbox/keys/:id/versions', repeat: 'always' },
+    keyVersions: { id: 'listSandboxKeyVersions', method: 'GET', path: '/v1/sandbox/keys/:id/versions', repeat: 'always', list: 'versions' },
     clock: { id: 'getSandboxClock', method: 'GET', path: '/v1/sandbox/clock', repeat: 'always' },
     advanceClock: { id: 'advanceSandboxClock', method: 'POST', path: '/v1/sandbox/clock', repeat: 'refused', input: 'body' },
     takeSnapshot: { id: 'takeSandboxSnapshot', method: 'POST', path: '/v1/sandbox/snapshots', repeat: 'refused', input: 'body' },

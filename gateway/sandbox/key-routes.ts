@@ -18,12 +18,12 @@ import { isSharedKey, type KeyScheme, keySchemes, schemeMeant } from '../../prot
 import { isRefreshSession, isWalletKey, nodesMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
 import { type Route, route } from '../api/route.ts';
-import { Closed, ContractEnum, Nullable, OneOf, PathId, Timestamp } from '../api/schema-kit.ts';
+import { Closed, ContractEnum, ListOf, Nullable, OneOf, PathId, Timestamp } from '../api/schema-kit.ts';
 import { noSuch } from '../api/visibility.ts';
 import { notSupported, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import type { Caller, SandboxSessions } from './sessions.ts';
-import { common } from './shared.ts';
+import { common, wholeList } from './shared.ts';
 
 const types = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
 
@@ -72,25 +72,21 @@ const KeyRefreshed = Closed(
   { title: 'SandboxKeyRefresh' },
 );
 
-const KeyVersions = Closed(
+const KeyVersion = Closed(
   {
-    items: Type.Array(
-      Closed({
-        version: Type.Integer({ minimum: 1 }),
-        status: OneOf(['preparing', 'committed', 'retired'], {
-          description:
-            '`preparing`: not every node holds its share, and the version before signs; `committed`: these shares sign; `retired`: later ones do',
-        }),
-        session_id: Type.String({ description: 'the session that makes, or made, the shares' }),
-        state: OneOf(enumNames(ReceiptStateSchema), { description: 'of that session' }),
-        message: Type.String({ description: 'of that session: it names nodes that have not confirmed' }),
-        threshold: Type.Integer({ minimum: 1 }),
-        participants: Type.Array(Type.Integer({ minimum: 1 }), { description: 'the nodes of the shares, ascending' }),
-        created_at: Timestamp,
-      }),
-    ),
+    version: Type.Integer({ minimum: 1 }),
+    status: OneOf(['preparing', 'committed', 'retired'], {
+      description:
+        '`preparing`: not every node holds its share, and the version before signs; `committed`: these shares sign; `retired`: later ones do',
+    }),
+    session_id: Type.String({ description: 'the session that makes, or made, the shares' }),
+    state: OneOf(enumNames(ReceiptStateSchema), { description: 'of that session' }),
+    message: Type.String({ description: 'of that session: it names nodes that have not confirmed' }),
+    threshold: Type.Integer({ minimum: 1 }),
+    participants: Type.Array(Type.Integer({ minimum: 1 }), { description: 'the nodes of the shares, ascending' }),
+    created_at: Timestamp,
   },
-  { title: 'SandboxKeyVersions' },
+  { title: 'SandboxKeyVersion' },
 );
 
 /** The most versions of one answer. */
@@ -186,14 +182,20 @@ export function keyRoutes({ sessions }: Pick<SandboxDeps, 'sessions'>): readonly
       summary: 'List the versions of a key’s shares, newest first',
       description: `The newest ${versionsMax}, as far as their sessions are still stored; one that is being made too. Public key and chain code are the same in all.`,
       params: Closed({ id: PathId('the key’s session') }),
-      responses: { 200: { description: 'The versions', schema: KeyVersions } },
+      responses: { 200: { description: 'The versions', schema: ListOf('versions', KeyVersion) } },
       handle: async (context, { params: { id } }) => {
         const { keyVersion: present } = await sessions.inspect(context, id);
         if (present === 0 || isRefreshSession(id)) throw noSuch('key');
         const newest = present + 1;
         const versions = Array.from({ length: Math.min(newest, versionsMax) }, (_, index) => newest - index);
         const found = await Promise.all(versions.map((version) => versionOf(sessions, context, id, version, present)));
-        return { status: 200, body: { items: found.flatMap((one) => one ?? []) } };
+        return {
+          status: 200,
+          body: wholeList(
+            'versions',
+            found.flatMap((one) => one ?? []),
+          ),
+        };
       },
     }),
   ];

@@ -215,7 +215,7 @@ describe('new shares of a key', () => {
 
   it('are listed, newest first, also while they are made', async () => {
     await begin('ed25519');
-    const list = async () => (await call('GET', '/v1/sandbox/keys/k/versions')).body.items;
+    const list = async () => (await call('GET', '/v1/sandbox/keys/k/versions')).body.versions;
     const first = { version: 1, session_id: 'k', participants: [1, 2, 3], threshold: 2 };
     expect(await list()).toMatchObject([{ ...first, status: 'committed' }]);
     cluster.crash('node/3');
