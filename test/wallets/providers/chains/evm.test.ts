@@ -180,10 +180,11 @@ describe('the EVM chain', () => {
   it.each([
     ['another chain', { chainId: 1 }, 'wrong_chain'],
     ['too little gas', { gasLimit: 20_999n }, 'gas_too_low'],
+    ['too much gas', { gasLimit: 2n ** 24n + 1n }, 'gas_too_high'],
     ['too low a fee', { maxFeePerGas: 1n, maxPriorityFeePerGas: 0n }, 'fee_too_low'],
     ['a contract creation', { to: null }, 'unsupported_transaction'],
     ['call data to an account', { data: '0x00', gasLimit: 100_000n }, 'unsupported_transaction'],
-    ['another call of the token', { to: usdc, data: `0x095ea7b3${'0'.repeat(128)}` }, 'unsupported_transaction'],
+    ['another call of the token', { to: usdc, data: `0xdd62ed3e${'0'.repeat(128)}` }, 'unsupported_transaction'],
     ['coins for the token', { to: usdc, data: usdcCall(bob.address, 1n), value: 1n }, 'unsupported_transaction'],
     [
       'an access list',
