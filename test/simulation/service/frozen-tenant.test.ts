@@ -1,6 +1,10 @@
 /** A frozen tenant, with two gateways: nothing of it is initiated, approved or signed, whichever of them is asked. */
 import { createHash } from 'node:crypto';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
 import { beforeEach, expect, test } from 'vitest';
+import { signingMethods } from '../../../gateway/api/signing-methods.ts';
+import { InitiateSigningRequestSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Fault } from '../../../scenarios/faults/vocabulary/fault.ts';
 import type { ClientAnswer } from '../../../simulation/service/client.ts';
 import { CustodyWorld } from '../../../simulation/service/custody-world.ts';
@@ -65,6 +69,15 @@ test('takes no transfer and no approval; a rejection ends what waits', async () 
 
 const digest = createHash('sha256').update('frozen').digest('base64');
 
+async function overGrpc() {
+  const asked = create(InitiateSigningRequestSchema, { transactionIntentId: 'y', walletId: 'key' });
+  const method = signingMethods.find((one) => one.method === 'initiateSigning')!;
+  const token = await world.token({ tenant: 'tn_frozen', environment: 'sandbox', name: 'grpc' });
+  const metadata = { authorization: `Bearer ${token}` };
+  const message = toBinary(InitiateSigningRequestSchema, asked);
+  return world.run(world.callRpc('gateway/2', { method, message, metadata }));
+}
+
 test('signs nothing for its clients, and makes keys still', async () => {
   const started = (session: string) => call('/v1/dkg/initiate', { session_id: session, threshold: 2, total_nodes: 3 });
   await started('key');
@@ -79,6 +92,7 @@ test('signs nothing for its clients, and makes keys still', async () => {
     expect(await share()).toMatchObject(frozen);
     expect(await call('/v1/sessions/resume', { session_id: session })).toMatchObject(frozen);
   }
+  expect((await overGrpc()).code).toBe(status.FAILED_PRECONDITION);
   expect((await started('another')).body.receipt.reason_code).toBe('SESSION_ACCEPTED');
   await set('unfreeze');
   expect((await share()).body.receipt.reason_code).toBe('SIGNATURE_COMPLETED');

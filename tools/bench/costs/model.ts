@@ -89,7 +89,9 @@ export function signingPoints({ t }: Sharing, kind: ReleasedKind): PointOperatio
 export function transferCost(kind: TransferKind, { t }: Sharing): Readonly<Record<string, number>> {
   const events = transferEvents[kind];
   const decided = { 'gateway store/begin-idempotent.lua': 1, 'gateway store/count.lua': 2 };
-  const read = { 'gateway get': 1, 'gateway hmget': 3, 'gateway store/with-balances.lua': 2 };
+  // Whether the tenant is frozen: for the decision, the beginning, the provider's step, and the order of a signature.
+  const frozen = kind === 'custodian' ? 3 : 4;
+  const read = { 'gateway get': 1, 'gateway hmget': 3 + frozen, 'gateway store/with-balances.lua': 2 };
   const delivered = {
     'worker delivery/deliveries/move.lua': events,
     'worker egress': events,

@@ -51,8 +51,8 @@ export const exercisedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'gateway/auth/token-store.js',
-        from: 'old.providerConnectionIds === undefined ? {}',
-        to: 'true ? {}',
+        from: '...ends, providerConnectionIds }',
+        to: '...ends }',
       },
     ],
     invariants: ['pages-complete'],

@@ -161,7 +161,7 @@ const planned: TradeRecord = {
 const paid = { intentIds: ['txi_pay'] };
 const returning = { ...paid, status: 'returning', soldUnits: '9', boughtUnits: '30' } as const;
 
-it('a plan of a frozen tenant does not change, and continues when it is unfrozen', async () => {
+it('a plan of a frozen tenant stays where it is until it is unfrozen', async () => {
   const desk = await (await new Desk().open({ ...paid, status: 'paying' })).intent('txi_pay', 'completed');
   const before = await desk.plan();
   await setFrozen(store, desk.tenant);
