@@ -84,7 +84,16 @@ describe('a token', () => {
     const principal = (await who(sandboxToken)) as Principal;
     expect(allScopes.filter((scope) => !principal.scopes.has(scope))).toEqual([
       ...['providers:write', 'webhooks:write', 'modules:write', 'policies:write', 'vaults:read', 'vaults:write'],
-      ...['intents:approve', 'signing:read', 'signing:dkg', 'signing:initiate', 'signing:share', 'signing:resume'],
+      ...[
+        'intents:approve',
+        'tenant:freeze',
+        'tenant:unfreeze',
+        'signing:read',
+        'signing:dkg',
+        'signing:initiate',
+        'signing:share',
+        'signing:resume',
+      ],
       'sandbox:admin',
     ]);
     expect(principal.providerConnectionIds).toEqual(['pcn_1']);
