@@ -21,8 +21,8 @@ import { type Answer, type RequestContext, type Route, route } from '../api/rout
 import { Closed, Id, ListOf, Name, OneOf, PathId, pageQuery, Timestamp } from '../api/schema-kit.ts';
 import { type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import { noSuch, seesWholeTenant } from '../api/visibility.ts';
-import type { TokenRecord } from './token-record.ts';
-import { type IssuedToken, issuersMax, type TokenStore, TokenTampered, tokensMax } from './token-store.ts';
+import { issuersMax, type TokenRecord, TokenTampered, tokensMax } from './token-record.ts';
+import type { IssuedToken, TokenStore } from './token-store.ts';
 
 export type IssuingStore = Pick<
   TokenStore,

@@ -6,13 +6,8 @@ import { accessTokenRoutes } from '../../gateway/auth/access-token-routes.ts';
 import { freshMs } from '../../gateway/auth/authenticator.ts';
 import { meRoutes } from '../../gateway/auth/me-route.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
-import {
-  type IssuedToken,
-  issuersMax,
-  type TokenRequest,
-  TokenStore,
-  tokensMax,
-} from '../../gateway/auth/token-store.ts';
+import { issuersMax, tokensMax } from '../../gateway/auth/token-record.ts';
+import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/auth/token-store.ts';
 import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
 import { storeKeys } from '../../wallets/store/layout.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
