@@ -240,14 +240,24 @@ test('a line has an end', async () => {
   expect(answer).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'too_many' }] } } });
 });
 
-test('a repeat gets the same token; another token of the line does not get it, nor another rights’ answer', async () => {
-  const body = { scopes: ['access_tokens:write', 'intents:approve'] };
-  const first = await call(root.token, 'POST', '', body, 0, { 'idempotency-key': 'one' });
-  const again = await call(root.token, 'POST', '', body, 1, { 'idempotency-key': 'one' });
-  expect(again.body.token).toBe(first.body.token);
-  const child = await issued(root.token);
-  const stolen = await call(child.token, 'POST', '', body, 0, { 'idempotency-key': 'one' });
-  expect(stolen).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'idempotency_key_reused' }] } } });
+test('a repeat gets the same token; no other token of the line does, even with the same rights', async () => {
+  const scopes = ['access_tokens:write', 'access_tokens:read', 'wallets:read', 'intents:approve'];
+  const child = await issued(root.token, { scopes });
+  const sibling = await issued(root.token, { scopes });
+  for (const by of [root, child]) {
+    const key = { 'idempotency-key': 'one' };
+    const body = { scopes: ['wallets:read'], name: by.token };
+    const first = await call(by.token, 'POST', '', body, 0, key);
+    const again = await call(by.token, 'POST', '', body, 1, key);
+    expect(again.body.token).toBe(first.body.token);
+    for (const { token } of [root, child, sibling].filter((other) => other !== by)) {
+      const stolen = await call(token, 'POST', '', body, 0, key);
+      expect(stolen).toMatchObject({
+        status: 409,
+        body: { error: { details: [{ issue: 'idempotency_key_reused' }] } },
+      });
+    }
+  }
 });
 
 test('pages have every token once, also while the list grows', async () => {
