@@ -155,6 +155,23 @@ describe.each(kinds)('%s', (_, curve, keystoreType, scheme) => {
     // It finds out by the refusal of a node.
     expect([asked.at(-1), asked.includes(1)]).toEqual([2, true]);
   });
+
+  test('a session that begins while nodes replace their shares waits for them', () => {
+    let late = false;
+    const onFrame: SimOptions['onFrame'] = (envelope) => {
+      if (!late || envelope.message.body.case !== 'dkgConfirm' || envelope.to.startsWith('node/3/')) return true;
+      return [{ envelope, afterMs: 300 }];
+    };
+    const client = new Client({ seed: 'in the middle', onFrame }, curve, keystoreType, scheme);
+    const { cluster } = client;
+    late = true;
+    const call = cluster.refreshKey({ keyId: 'k', version: 2, scheme });
+    cluster.time.runUntil(() => client.shares()[2]!.version === 2);
+    const beganMs = cluster.time.nowMs();
+    client.sign();
+    expect(cluster.time.nowMs() - beganMs).toBeLessThan(1_000);
+    expect(codeOf(call.result())).toBe('DKG_COMPLETED');
+  });
 });
 
 describe('a refresh', () => {

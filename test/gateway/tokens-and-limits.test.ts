@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, systemPorts, systemRandom, systemTimers } from '../../core/actors/live/ports.ts';
 import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import { actorOf } from '../../gateway/api/principal.ts';
-import { allScopes } from '../../gateway/api/scopes.ts';
+import { allScopes, type Scope } from '../../gateway/api/scopes.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
@@ -143,10 +143,14 @@ describe('the token store', () => {
       providerConnectionIds: ['pcn_1'],
     });
     expect(record.providerConnectionIds).toEqual(['pcn_1']);
-    for (const scope of ['providers:write', 'policies:write', 'intents:approve', 'signing:share', 'sandbox:admin']) {
-      expect(record.scopes).not.toContain(scope);
-    }
-    expect(record.scopes).toContain('intents:write');
+    const never = allScopes.filter((scope) => !record.scopes.includes(scope) && !scope.startsWith('signing:'));
+    expect(new Set(never)).toEqual(
+      new Set<Scope>([
+        ...(['providers:write', 'policies:write', 'webhooks:write', 'modules:write', 'vaults:read'] as const),
+        ...(['vaults:write', 'intents:approve', 'tenant:freeze', 'tenant:unfreeze', 'sandbox:admin'] as const),
+      ]),
+    );
+    expect(record.scopes.some((scope) => scope.startsWith('signing:'))).toBe(false);
   });
 
   it.each([

@@ -3,6 +3,9 @@ import { Interface, MaxUint256 } from 'ethers';
 import { describe, expect, it } from 'vitest';
 import { intentMovement } from '../../../../wallets/companions/recon/own-side.ts';
 import { WalletSources } from '../../../../wallets/companions/recon/sources.ts';
+import { debitOwner } from '../../../../wallets/custody/intents/receiver-credit.ts';
+import { intentType } from '../../../../wallets/custody/intents/record.ts';
+import type { Loaded } from '../../../../wallets/custody/intents/step-context.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { nextListVersion } from '../../../../wallets/policy/compliance/write-list.ts';
 import { chainStatements } from '../../../../wallets/providers/chains/public.ts';
@@ -272,6 +275,17 @@ describe('units of another account', () => {
     expect(await desk.intent(id)).toMatchObject({ status: 'completed', subStatus: null });
     expect(await heldBy(desk, 'wal_1')).toEqual([whole - 9n, 0n]);
     for (const [own, theirs] of await sidesOf(desk, 'wal_1')) expect(own).toEqual(theirs);
+  });
+
+  it('of a token that only its own tenant knows are not taken from a wallet of another tenant', async () => {
+    const { desk, owner, spender } = await approved(9n);
+    const { id } = await call(desk, 'wal_2', takes(owner, spender, 9n));
+    const record = (await desk.store.read(desk.tenant, intentType, id))!;
+    const token = { symbol: 'USDC', name: 'its own', contract: usdc, decimals: 6 };
+    const task = { tenant: 'tn_other', record: { ...record, token } } as unknown as Loaded;
+    await debitOwner(desk.deps, task, '0xabc');
+    const { available } = (await desk.store.readWithBalances(desk.tenant, walletType, 'wal_1'))!.balances.get('USDC')!;
+    expect(available).toBe(whole);
   });
 
   it('are screened by owner and target', async () => {
