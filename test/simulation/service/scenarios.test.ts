@@ -52,6 +52,21 @@ test('the books wait for what is completed and not final', async () => {
   expect(verdict).toEqual({ kind: 'passed' });
 });
 
+test('an intent that waits for many blocks tells soon that its block was undone', async () => {
+  const chain = "params: { network: 'eip155:11155111' }";
+  const pays = 'api: intents.get, params: { id: $treasury.id, txId: $pay.id }';
+  const verdict = await verdictOf([
+    ...wallets,
+    `{ step: deep, api: sandbox.setConfirmations, ${chain}, body: { confirmations: 30 } }`,
+    pay(', follow: false'),
+    `{ step: mined, ${pays}, until: { status: confirming } }`,
+    '{ step: blocks, wait: { ms: 2500 } }',
+    `{ step: undone, api: sandbox.reorganize, ${chain}, body: { depth: 20 } }`,
+    `{ step: told, ${pays}, until: { sub_status: REORGED }, patience_ms: 2500 }`,
+  ]);
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
 test('the checks of a search hold where a webhook moves, and a rule of risk gets another condition', async () => {
   const rule = (step: string, when: string) =>
     `{ step: ${step}, api: risk.putRule, body: { name: large, when: '${when}', points: 80, mode: enforce } }`;
