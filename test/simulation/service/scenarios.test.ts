@@ -10,6 +10,7 @@ import { searchChecks as checks } from '../../../simulation/search/wallets/scena
 import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { isThorough } from '../../support/thorough.ts';
+import { addressesIn } from './support/addresses.ts';
 
 const folder = join(root, 'scenarios');
 const scenarios = readdirSync(folder)
@@ -80,6 +81,35 @@ test('the checks of a search hold where a webhook moves, and a rule of risk gets
     pay(', expect: { status: pending_approval }').replace('step: pay', 'step: more'),
     '{ step: refused, call: transfer, from: treasury, to: savings, amount: "1000000", expect: { http: any } }',
     '{ step: none, api: wallets.get, params: { id: $refused.id }, expect: { http: any } }',
+  ]);
+  const { verdict } = await runInCustodyWorld(one, { crypto: 'model', record: false, checks });
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
+test('the checks of a search hold where another tenant takes what an allowance lets it', async () => {
+  const rival = ', by: rival@other }';
+  const policy = `api: policies.put, body: { name: default, rules: [{ id: all, effect: allow, when: "true" },
+    { id: calls, effect: allow, when: 'tx.kind == "contract_call"' }] }`;
+  const made = [
+    '{ step: treasury, call: make_wallet }',
+    `{ step: rivals, call: make_wallet${rival}`,
+    `{ step: policy, ${policy} }`,
+    `{ step: theirs, ${policy}${rival}`,
+  ];
+  const of = await addressesIn(scenario(made));
+  const calls = (wallet: string, selector: string, ...words: readonly string[]) =>
+    `api: intents.callContract, params: { id: $${wallet}.id }, body: { contract: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+      data: '0x${selector}${words.map((word) => word.slice(2).toLowerCase().padStart(64, '0')).join('')}' }`;
+  const ends = (wallet: string, step: string) =>
+    `api: intents.get, params: { id: $${wallet}.id, txId: $${step}.id }, until: { status: completed }`;
+  const [owner, taker] = ['treasury', 'rivals'].map((name) => of.get(name)!) as [string, string];
+  const one = scenario([
+    ...made,
+    `{ step: lets, ${calls('treasury', '095ea7b3', taker, '0x5')} }`,
+    `{ step: let, ${ends('treasury', 'lets')} }`,
+    `{ step: takes, ${calls('rivals', '23b872dd', owner, taker, '0x5')}${rival}`,
+    `{ step: taken, ${ends('rivals', 'takes')}${rival}`,
+    '{ step: told, wait: { event: wallet.allowance_used } }',
   ]);
   const { verdict } = await runInCustodyWorld(one, { crypto: 'model', record: false, checks });
   expect(verdict).toEqual({ kind: 'passed' });
