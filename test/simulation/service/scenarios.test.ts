@@ -115,6 +115,21 @@ test('the checks of a search hold where another tenant takes what an allowance l
   expect(verdict).toEqual({ kind: 'passed' });
 });
 
+test('a key of a client gets new shares over a gateway, which refuses one without a scheme', async () => {
+  const refresh = 'call: refresh_key, session: k, version: 2';
+  const verdict = await verdictOf(
+    [
+      '{ step: key, call: make_key, session: k }',
+      `{ step: early, ${refresh}, insist: true, expect: { error: MALFORMED } }`,
+      '{ step: pay, call: sign, session: tx, key: k, expect: { reason_code: SIGNATURE_COMPLETED } }',
+      `{ step: new, ${refresh}, expect: { reason_code: DKG_COMPLETED } }`,
+      '{ step: more, call: sign, session: next, key: k, expect: { reason_code: SIGNATURE_COMPLETED } }',
+    ],
+    ['expect: [{ events: [key.version.committed] }]'],
+  );
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
 const again = scenarios.filter((_, index) => isThorough || index % 50 === 0);
 test.each(again.map((one) => [one.scenario, one] as const))('%s gives the same run twice', async (_, one) => {
   const runs = [];
