@@ -8,6 +8,7 @@ import type { Log } from '../core/actors/live/ports.ts';
 import { pause } from '../core/actors/waiting.ts';
 import { type IdPrefix, newId } from '../proto/ids.ts';
 import { accessRoutes } from '../wallets/companions/access/public.ts';
+import { proposalJobs, withChangeControl } from '../wallets/companions/changes/public.ts';
 import {
   driftRoutes,
   jobDispatcher,
@@ -166,11 +167,12 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   const adapters = adaptersInTime(all, inTime);
   const books = custodianBooks(ports.custodianBooks);
   const statements = providerStatements({ books: ports.custodianBooks, chains });
+  const votes = new VoteSeal(config.receiptSeed);
   const intents = {
     store,
     adapters,
     evaluators: makeEvaluators({ signer: receipts }),
-    votes: new VoteSeal(config.receiptSeed),
+    votes,
     owners: new Map([[orderOrigin, orderOwner(store)]]),
     addressBook,
     fillGap: selfHosted.fillGap,
@@ -207,6 +209,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       [deleteKeyPrefix, (tenant: string, member: string) => deleteKey(deletion, metaOfJob(tenant, member), member)],
       [jobDuePrefix, jobDispatcher(store, ports.reconQueue)],
       ...tokenJobs({ store, clock, random }),
+      ...proposalJobs({ store, clock, random }),
     ]),
   });
   options.load?.heed('transfers', (tenant) => driver.pressureOf(tenant));
@@ -220,7 +223,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     remove: removeWebhook,
   };
   const webhooks = { environment, seal, random, webhookService };
-  const routes: Route[] = [
+  const direct: Route[] = [
     ...connectionRoutes({
       adapters,
       ring,
@@ -259,6 +262,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
           ownerOf: (token) => admission.ownerOf(token),
         })),
   ];
+  const routes = withChangeControl(direct, { votes, seal });
   return {
     routes,
     deps: {

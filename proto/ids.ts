@@ -30,6 +30,8 @@ export type IdPrefix =
   | 'lst'
   | 'rul'
   | 'rsk'
+  /** Proposed change. */
+  | 'chg'
   /** Vault, key of a vault, signature of a vault. */
   | 'vlt'
   | 'vky'

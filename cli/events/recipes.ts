@@ -311,6 +311,38 @@ const accessTokens: Readonly<Record<string, Recipe>> = {
   },
 };
 
+/** Turns change control on, lets `decide` end a proposal to turn it off, and has another one approved. */
+async function underControl(api: RecipeApi, decide: (id: string) => Promise<unknown>): Promise<void> {
+  const { changeControl, changeProposals } = api.client;
+  const propose = () => changeProposals.create({ operation: 'putChangeControl', body: { quorum: 0 } });
+  const approve = (id: string) => api.approver.changeProposals.approve(id);
+  await changeControl.put({ quorum: 1, timeout_s: shortestApprovalS });
+  try {
+    await decide((await propose()).id);
+  } finally {
+    if ((await changeControl.get()).quorum > 0) await approve((await propose()).id);
+  }
+}
+
+const proposals: Readonly<Record<string, Recipe>> = {
+  created: (api) => underControl(api, async () => undefined),
+  applied: (api) => underControl(api, async () => undefined),
+  rejected: (api) =>
+    underControl(api, (id) =>
+      api.approver.changeProposals.approve(id, { decision: 'reject', reason: 'signmesh trigger' }),
+    ),
+  cancelled: (api) => underControl(api, (id) => api.client.changeProposals.cancel(id)),
+  expired: (api) => {
+    const { changeProposals } = api.client;
+    const isOver = async (id: string) =>
+      api.client.waitUntil(
+        () => changeProposals.get(id),
+        ({ status }) => status === 'expired',
+      );
+    return underControl(api, isOver);
+  },
+};
+
 /** A webhook that gets only a ping, while `use` runs. */
 async function withWebhook({ client }: RecipeApi, use: (id: string) => Promise<unknown>): Promise<void> {
   const { id } = await client.webhooks.create({ url: nowhere, events: ['webhook.ping'], description: 'trigger' });
@@ -447,6 +479,8 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('token', tokens),
   ...under('token.order', orders),
   ...under('tenant', tenants),
+  ['change_control.updated', proposals.applied!],
+  ...under('change_proposal', proposals),
   ...under('access_token', accessTokens),
   ...under('webhook', webhooks),
   ...under('recon', recon),
@@ -455,6 +489,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
 /** Types that no call causes, with the reason. */
 export const untriggered: ReadonlyMap<string, string> = new Map([
   ['module_access.denied', 'The operator causes it: `signmesh modules deny`.'],
+  ['change_proposal.updated', 'It needs a quorum of two, and so three persons.'],
   ['webhook.suspended', 'It needs five days of failed deliveries.'],
   ['record.tampered', 'It needs a record that was changed in Redis.'],
   ['dkg.session.resumed', 'It needs a node that fails during key generation.'],

@@ -32,7 +32,7 @@ export interface AccessToken {
   /** the line of tokens that issued it, the first one first; empty: the operator did */
   readonly issuers: readonly string[];
   readonly status: 'active' | 'expired' | 'revoked';
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'changes:read' | 'changes:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'changes:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
   readonly provider_connection_ids: readonly string[] | null;
   /** RFC 3339, UTC */
   readonly created_at: string;
@@ -263,6 +263,87 @@ export interface CancelTransactionIntent {
   readonly reason?: string;
 }
 
+export interface ChangeControl {
+  /** 0: off */
+  readonly quorum: number;
+  readonly approvers: readonly string[];
+  readonly timeout_s: number;
+  /** 0: never set */
+  readonly version: number;
+}
+
+export interface ChangeControlEvent extends EveryEvent {
+  readonly type: 'change_control.updated';
+  readonly resource: {
+    readonly type: 'change_control';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: ChangeControl;
+  };
+}
+
+export interface ChangeProposal {
+  /** `chg_` and a UUIDv7 */
+  readonly id: string;
+  readonly status: 'pending' | 'applied' | 'rejected' | 'cancelled' | 'expired';
+  readonly operation: string;
+  /** what it changes, as the change’s event will name it */
+  readonly resource: {
+    readonly type: string;
+    readonly id: string;
+    readonly version: number;
+  };
+  /** the fields that the change makes different, as events show them */
+  readonly difference: readonly ({
+    readonly field: string;
+    /** null: it has none */
+    readonly before: unknown;
+    /** null: it has none */
+    readonly after: unknown;
+  })[];
+  /** a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued */
+  readonly initiator: string;
+  readonly approvals: readonly ({
+    /** a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued */
+    readonly by: string;
+    readonly decision: 'approve' | 'reject';
+    readonly comment: string | null;
+    readonly reason: string | null;
+    /** RFC 3339, UTC */
+    readonly at: string;
+  })[];
+  readonly approvals_required: number;
+  /** empty: any with the scope */
+  readonly approvers: readonly string[];
+  readonly version: number;
+  /** RFC 3339, UTC */
+  readonly created_at: string;
+  /** RFC 3339, UTC */
+  readonly updated_at: string;
+  /** RFC 3339, UTC */
+  readonly expires_at: string;
+}
+
+export interface ChangeProposalEvent extends EveryEvent {
+  readonly type: 'change_proposal.created' | 'change_proposal.updated' | 'change_proposal.applied' | 'change_proposal.rejected' | 'change_proposal.cancelled' | 'change_proposal.expired';
+  readonly resource: {
+    readonly type: 'change_proposal';
+    readonly id: string;
+    readonly version: number;
+  };
+  readonly data: {
+    readonly object: ChangeProposal;
+  };
+}
+
+export interface ChangeProposalPage {
+  readonly change_proposals: readonly ChangeProposal[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface ChangeRiskRule {
   readonly mode?: 'enforce' | 'shadow' | 'disabled';
   /** added to the score */
@@ -466,11 +547,20 @@ export interface CreateAccessToken {
   /** 1 to 100 characters, not blank, without control and direction characters */
   readonly name?: string;
   /** some of the caller’s */
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'changes:read' | 'changes:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'changes:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
   /** the only connections that it sees; as the caller by default */
   readonly provider_connection_ids?: readonly string[];
   /** by default, and at the latest, when the caller’s token ends */
   readonly expires_at?: string;
+}
+
+export interface CreateChangeProposal {
+  /** the operation to propose */
+  readonly operation: 'createWebhook' | 'updateWebhook' | 'deleteWebhook' | 'putPolicy' | 'putRiskRule' | 'changeRiskRule' | 'deleteRiskRule' | 'putComplianceList' | 'unfreezeTenant' | 'putChangeControl';
+  /** those of its path, e.g. the `id` of a risk rule */
+  readonly params?: Readonly<Record<string, string>>;
+  /** its body */
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
 export interface CreateContractCallIntent {
@@ -883,7 +973,7 @@ export interface EvaluateRisk {
   };
 }
 
-export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletWithdrawalEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | KeyVersionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | TenantEvent | AccessTokenEvent | WebhookEvent;
+export type Event = ProviderConnectionEvent | WalletEvent | WalletDepositEvent | WalletWithdrawalEvent | WalletCorrectionEvent | IntentEvent | SigningSessionEvent | DkgSessionEvent | KeyVersionEvent | PolicyEvent | ComplianceScreeningEvent | ComplianceListEvent | RiskRuleEvent | VaultEvent | VaultKeyEvent | VaultSignatureEvent | TamperedRecordEvent | ModuleAccessEvent | TreasuryStrategyEvent | TreasuryPlanEvent | ReconJobEvent | ReconExceptionEvent | TokenEvent | TokenOrderEvent | TenantEvent | ChangeControlEvent | ChangeProposalEvent | AccessTokenEvent | WebhookEvent;
 
 export interface EventPage {
   readonly events: readonly Event[];
@@ -1298,7 +1388,7 @@ export interface IssueSandboxToken {
   /** the caller’s name for another tenant: the same name is the same tenant; the caller’s own by default */
   readonly tenant?: string;
   /** every scope but `sandbox:admin` by default */
-  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes?: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'changes:read' | 'changes:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'changes:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
 }
 
 export interface IssuedAccessToken extends AccessToken {
@@ -1379,7 +1469,7 @@ export interface Me {
     readonly created_at: string;
     readonly expires_at: string | null;
   } | null;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'changes:read' | 'changes:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'changes:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
   readonly provider_connection_ids: readonly string[] | null;
   /** of the tenant, over all its tokens; empty: calls are not counted */
   readonly rate_limits: readonly ({
@@ -1403,7 +1493,7 @@ export interface MintToken {
 }
 
 export interface Module {
-  readonly module: 'providers' | 'wallets' | 'intents' | 'events' | 'webhooks' | 'signing' | 'modules' | 'tenant' | 'access_tokens' | 'service' | 'sandbox' | 'compliance' | 'risk' | 'policies' | 'recon' | 'vaults' | 'treasury' | 'tokens';
+  readonly module: 'providers' | 'wallets' | 'intents' | 'events' | 'webhooks' | 'signing' | 'modules' | 'tenant' | 'changes' | 'access_tokens' | 'service' | 'sandbox' | 'compliance' | 'risk' | 'policies' | 'recon' | 'vaults' | 'treasury' | 'tokens';
   /** the tag of its operations */
   readonly name: string;
   readonly description: string;
@@ -1678,6 +1768,16 @@ export interface PolicyUsed {
   readonly version: number;
 }
 
+export interface ProposedChange extends ChangeProposal {
+  /** what the operation gets */
+  readonly request: {
+    /** those of its path, e.g. the `id` of a risk rule */
+    readonly params?: Readonly<Record<string, string>>;
+    /** its body */
+    readonly body?: Readonly<Record<string, unknown>>;
+  };
+}
+
 export interface ProviderConnection {
   /** `pcn_` and a UUIDv7 */
   readonly id: string;
@@ -1741,6 +1841,15 @@ export interface ProviderList {
     /** the newest 100 that are visible to the token */
     readonly connections: readonly ProviderConnection[];
   })[];
+}
+
+export interface PutChangeControl {
+  /** how many others approve a change; 0: none, change control is off */
+  readonly quorum: number;
+  /** permitted approvers; default: every caller with the scope `changes:approve` */
+  readonly approvers?: readonly string[];
+  /** time for the votes; default 86400 */
+  readonly timeout_s?: number;
 }
 
 export interface PutComplianceList {
@@ -2780,13 +2889,13 @@ export interface SandboxToken {
   readonly id: string;
   readonly token: string;
   readonly tenant: string;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'changes:read' | 'changes:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'changes:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens')[];
 }
 
 export interface SandboxTokenOwner {
   readonly tenant: string;
   readonly actor: string;
-  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
+  readonly scopes: readonly ('providers:read' | 'providers:write' | 'wallets:read' | 'wallets:write' | 'intents:read' | 'intents:write' | 'events:read' | 'events:write' | 'webhooks:read' | 'webhooks:write' | 'modules:read' | 'modules:write' | 'changes:read' | 'changes:write' | 'access_tokens:read' | 'access_tokens:write' | 'compliance:read' | 'compliance:write' | 'risk:read' | 'risk:write' | 'policies:read' | 'policies:write' | 'recon:read' | 'recon:write' | 'vaults:read' | 'vaults:write' | 'treasury:read' | 'treasury:write' | 'tokens:read' | 'tokens:write' | 'intents:approve' | 'changes:approve' | 'tenant:freeze' | 'tenant:unfreeze' | 'signing:read' | 'signing:dkg' | 'signing:initiate' | 'signing:share' | 'signing:resume' | 'preview:compliance' | 'preview:risk' | 'preview:policies' | 'preview:recon' | 'preview:vaults' | 'preview:treasury' | 'preview:tokens' | 'sandbox:admin')[];
 }
 
 export interface SandboxViolationEvent {
@@ -3769,6 +3878,17 @@ export interface VendorFailsFaultRequest extends VendorFailsFault {
   readonly expires_in_s?: number;
 }
 
+export interface VoteOnChangeProposal {
+  /** `approve` by default */
+  readonly decision?: 'approve' | 'reject';
+  /** 1 to 500 characters, not blank, without control and direction characters but line ends */
+  readonly comment?: string;
+  /** required to reject: 1 to 500 characters, not blank, without control and direction characters but line ends */
+  readonly reason?: string;
+  /** decide on this version only; another one is 409 */
+  readonly expected_version?: number;
+}
+
 export interface Wallet {
   /** `wal_` and a UUIDv7 */
   readonly id: string;
@@ -4378,6 +4498,26 @@ export interface ServiceApi {
   health(options?: CallOptions): Promise<Health>;
 }
 
+export interface ChangeControlApi {
+  /** Show how many others approve a change of the tenant’s rules: `GET /v1/change-control`, scope `changes:read`. */
+  get(options?: CallOptions): Promise<ChangeControl>;
+  /** Set how many others approve a change of the tenant’s rules: `POST /v1/change-control`, scope `changes:write`. */
+  put(body: PutChangeControl, options?: CallOptions): Promise<ChangeControl>;
+}
+
+export interface ChangeProposalsApi {
+  /** Propose a change that the tenant’s change control stops: `POST /v1/change-proposals`, scope `changes:write`. */
+  create(body: CreateChangeProposal, options?: CallOptions): Promise<ProposedChange>;
+  /** List proposed changes, newest first: `GET /v1/change-proposals`, scope `changes:read`. */
+  list(query?: { limit?: number; cursor?: string; status?: 'pending' | 'applied' | 'rejected' | 'cancelled' | 'expired' }, options?: CallOptions): Pages<ChangeProposal, ChangeProposalPage>;
+  /** Read a proposed change, with its request: `GET /v1/change-proposals/:id`, scope `changes:read`. */
+  get(id: string, options?: CallOptions): Promise<ProposedChange>;
+  /** Approve or reject a proposed change: `POST /v1/change-proposals/:id/approve`, scope `changes:approve`. */
+  approve(id: string, body?: VoteOnChangeProposal, options?: CallOptions): Promise<ChangeProposal>;
+  /** Cancel a proposed change: `POST /v1/change-proposals/:id/cancel`, scope `changes:write`. */
+  cancel(id: string, options?: CallOptions): Promise<ChangeProposal>;
+}
+
 export interface SigningApi {
   /** Start a distributed key generation: `POST /v1/dkg/initiate`, scope `signing:dkg`. */
   initiateDkg(body: InitiateDkgRequest, options?: CallOptions): Promise<InitiateDkgResponse>;
@@ -4411,6 +4551,8 @@ export interface Api {
   readonly tenant: TenantApi;
   readonly accessTokens: AccessTokensApi;
   readonly service: ServiceApi;
+  readonly changeControl: ChangeControlApi;
+  readonly changeProposals: ChangeProposalsApi;
   readonly signing: SigningApi;
 }
 
@@ -4610,6 +4752,17 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
   service: {
     me: { id: 'getMe', method: 'GET', path: '/v1/me', repeat: 'always' },
     health: { id: 'getHealth', method: 'GET', path: '/v1/health', repeat: 'always', answers: [200, 503] },
+  },
+  changeControl: {
+    get: { id: 'getChangeControl', method: 'GET', path: '/v1/change-control', repeat: 'always' },
+    put: { id: 'putChangeControl', method: 'POST', path: '/v1/change-control', repeat: 'keyed', input: 'body' },
+  },
+  changeProposals: {
+    create: { id: 'createChangeProposal', method: 'POST', path: '/v1/change-proposals', repeat: 'keyed', input: 'body' },
+    list: { id: 'listChangeProposals', method: 'GET', path: '/v1/change-proposals', repeat: 'always', input: 'query', list: 'change_proposals' },
+    get: { id: 'getChangeProposal', method: 'GET', path: '/v1/change-proposals/:id', repeat: 'always' },
+    approve: { id: 'approveChangeProposal', method: 'POST', path: '/v1/change-proposals/:id/approve', repeat: 'keyed', input: 'body' },
+    cancel: { id: 'cancelChangeProposal', method: 'POST', path: '/v1/change-proposals/:id/cancel', repeat: 'keyed' },
   },
   signing: {
     initiateDkg: { id: 'initiateDkg', method: 'POST', path: '/v1/dkg/initiate', repeat: 'keyed', input: 'body' },

@@ -69,6 +69,13 @@ const registry = [
     hasScopes: false,
   },
   {
+    name: 'changes',
+    tag: 'Change control',
+    maturity: 'LIVE',
+    description: 'Changes of a tenant’s rules that others approve first.',
+    hasScopes: true,
+  },
+  {
     name: 'access_tokens',
     tag: 'Access tokens',
     maturity: 'LIVE',

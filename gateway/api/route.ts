@@ -119,6 +119,11 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly idempotencyField?: string;
   /** True for a POST that changes nothing, e.g. a dry run: it makes no idempotency record. */
   readonly isReadOnly?: (input: RouteInput<P, Q, B>) => boolean;
+  /**
+   * While the tenant has change control, its change takes a proposal (wallets/companions/changes). What it changes, as events show
+   * it, before the change; undefined: it makes a new one. The change has one event, whose resource names the version that it makes.
+   */
+  readonly controlled?: (context: RequestContext, input: RouteInput<P, Q, B>) => Promise<object | undefined>;
   readonly handle: (context: RequestContext, input: RouteInput<P, Q, B>) => Promise<Answer>;
 }
 

@@ -6,6 +6,7 @@ export type Scope =
   | `${ScopedModule}:write`
   | `preview:${PreviewModule}`
   | 'intents:approve'
+  | 'changes:approve'
   | 'tenant:freeze'
   | 'tenant:unfreeze'
   | 'signing:read'
@@ -19,6 +20,7 @@ export type Scope =
 export const allScopes: readonly Scope[] = [
   ...scopedModules.flatMap((module): Scope[] => [`${module}:read`, `${module}:write`]),
   'intents:approve',
+  'changes:approve',
   'tenant:freeze',
   'tenant:unfreeze',
   'signing:read',
@@ -45,6 +47,9 @@ const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'vaults:read',
   'vaults:write',
   'intents:approve',
+  'changes:read',
+  'changes:write',
+  'changes:approve',
   'tenant:freeze',
   'tenant:unfreeze',
   'signing:read',

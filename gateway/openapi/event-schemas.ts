@@ -4,6 +4,7 @@
  */
 import Type, { type TSchema } from 'typebox';
 import { ModuleAccessRequest } from '../../wallets/companions/access/public.ts';
+import { ChangeControl, ChangeProposal } from '../../wallets/companions/changes/public.ts';
 import { CorrectionView, Exception, Job } from '../../wallets/companions/recon/public.ts';
 import { TokenFacts, TokenOrder } from '../../wallets/companions/tokens/public.ts';
 import { Plan, Strategy } from '../../wallets/companions/treasury/public.ts';
@@ -200,6 +201,18 @@ const families: readonly Family[] = [
   { title: 'TokenEvent', resource: 'token', has: under('token.'), object: TokenFacts },
   { title: 'TamperedRecordEvent', resource: 'record', has: under('record.'), object: TamperedRecord },
   { title: 'TenantEvent', resource: 'tenant', has: under('tenant.'), object: Tenant },
+  {
+    title: 'ChangeControlEvent',
+    resource: 'change_control',
+    has: under('change_control.'),
+    object: ChangeControl,
+  },
+  {
+    title: 'ChangeProposalEvent',
+    resource: 'change_proposal',
+    has: under('change_proposal.'),
+    object: ChangeProposal,
+  },
   { title: 'AccessTokenEvent', resource: 'access_token', has: under('access_token.'), object: AccessToken },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];

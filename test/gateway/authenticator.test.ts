@@ -83,9 +83,19 @@ describe('a token', () => {
     const { who } = open({ [sandboxToken]: { ...record, providerConnectionIds: ['pcn_1'] } });
     const principal = (await who(sandboxToken)) as Principal;
     expect(allScopes.filter((scope) => !principal.scopes.has(scope))).toEqual([
-      ...['providers:write', 'webhooks:write', 'modules:write', 'policies:write', 'vaults:read', 'vaults:write'],
+      ...[
+        'providers:write',
+        'webhooks:write',
+        'modules:write',
+        'changes:read',
+        'changes:write',
+        'policies:write',
+        'vaults:read',
+        'vaults:write',
+      ],
       ...[
         'intents:approve',
+        'changes:approve',
         'tenant:freeze',
         'tenant:unfreeze',
         'signing:read',

@@ -8,6 +8,7 @@ import { meRoutes } from '../../gateway/auth/me-route.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { sessionReadRoutes } from '../../gateway/signing/session-routes.ts';
 import { accessRoutes } from '../../wallets/companions/access/routes.ts';
+import { withChangeControl } from '../../wallets/companions/changes/public.ts';
 import { driftRoutes, reconRoutes } from '../../wallets/companions/recon/public.ts';
 import { tokenRoutes } from '../../wallets/companions/tokens/public.ts';
 import { treasuryRoutes } from '../../wallets/companions/treasury/public.ts';
@@ -31,7 +32,7 @@ import { makeSelfHosted } from '../../wallets/providers/self-hosted/adapter.ts';
 
 /** In the order of the pages. */
 export function restRoutes(): readonly Route[] {
-  return [
+  const direct = [
     ...connectionRoutes(absent()),
     ...walletRoutes(absent()),
     ...intentRoutes(absent(), absent()),
@@ -57,6 +58,7 @@ export function restRoutes(): readonly Route[] {
     ...accessTokenRoutes(absent()),
     ...meRoutes(undefined),
   ];
+  return withChangeControl(direct, absent());
 }
 
 /** Routes that only a sandbox has; they have their own page. */

@@ -212,6 +212,8 @@ async function connectionOf(walletId: string): Promise<string> {
 const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   updateProviderConnection: () => inPath(connection()),
   createWallet: async () => ({ body: { [exampleIds.connection]: await connection() } }),
+  createChangeProposal: ownProposal,
+  approveChangeProposal: approvable,
   updateWallet: () => inPath(wallet()),
   archiveWallet: () => inPath(wallet()),
   createTransactionIntent: () => inPath(wallet()),
@@ -296,6 +298,20 @@ async function delivered(): Promise<Real> {
   return { path: { id: id!, deliveryId: String(first!.id) } };
 }
 
+/** Of a tenant of its own. */
+async function ownProposal(): Promise<Real> {
+  const token = 'svc_sk_test_controlledTenantOfItsOwn';
+  await call('POST', '/v1/change-control', { quorum: 1 }, token);
+  const { body } = await call('POST', '/v1/change-proposals', bodyExamples.createChangeProposal, token);
+  return { path: { id: String(body.id) }, token };
+}
+
+/** Approved, it turns the control off again. */
+async function approvable(): Promise<Real> {
+  await made('/v1/change-control', { quorum: 1 });
+  return { ...(await idOf('/v1/change-proposals', bodyExamples.createChangeProposal!)), token: ready.approver_token };
+}
+
 /** Operations without a body. */
 const prepareBodiless: Readonly<Record<string, () => Promise<Real>>> = {
   addReceiveAddress: () => inPath(issuerWallet({ network: 'bip122:000000000933ea01ad0ee984209779ba' })),
@@ -311,6 +327,7 @@ const resources: readonly (readonly [path: string, make: () => Promise<Real>])[]
   ['/v1/provider-connections/', () => inPath(connection())],
   ['/v1/wallets/', () => inPath(wallet())],
   ['/v1/vaults/', () => inPath(vault().then(({ id }) => String(id)))],
+  ['/v1/change-proposals/', ownProposal],
   ['/v1/access-tokens/', () => idOf('/v1/access-tokens', bodyExamples.createAccessToken!)],
   ['/v1/webhooks/', webhook],
   ['/v1/policies/', evaluated],

@@ -90,15 +90,19 @@ export function awaitsVoteOf(intent: IntentRecord, by: string, nowMs: number): b
   return isOpen && whyNoVote(intent, by) === undefined && !hasVoted(intent, by, 'approve');
 }
 
-function checkVoter(intent: IntentRecord, by: string): void {
-  const why = whyNoVote(intent, by);
-  if (why === 'initiator_may_not_approve') throw mayNot(why, 'the initiator of an intent has no vote on it');
-  if (why === 'not_an_approver') throw mayNot(why, 'the policy names other approvers for this intent');
+/** What has an initiator and approvers: an intent, or what else is voted on. */
+type Electorate = Pick<IntentRecord, 'initiator' | 'approvers'>;
+
+/** Throws ServiceError 403. */
+export function checkVoter(electorate: Electorate, by: string): void {
+  const why = whyNoVote(electorate, by);
+  if (why === 'initiator_may_not_approve') throw mayNot(why, 'the initiator has no vote on it');
+  if (why === 'not_an_approver') throw mayNot(why, 'it names other approvers');
 }
 
 /** undefined: it has a vote. */
 function whyNoVote(
-  { initiator, approvers }: IntentRecord,
+  { initiator, approvers }: Electorate,
   by: string,
 ): 'initiator_may_not_approve' | 'not_an_approver' | undefined {
   if (by === initiator) return 'initiator_may_not_approve';

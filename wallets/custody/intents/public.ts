@@ -1,5 +1,5 @@
 /** The exports of intents for other modules: the record and its facts, the port to the evaluators, the driver. */
-export { ballotOf, type VoteRequest } from './approval.ts';
+export { ballotOf, checkVoter, type VoteRequest } from './approval.ts';
 export { createIntent, draftOf, openingOf, refuseIntent, verdictOf } from './creation.ts';
 export type { IntentDependencies, IntentQueue } from './dependencies.ts';
 export { IntentDriver } from './driver.ts';

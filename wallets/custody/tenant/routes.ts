@@ -66,7 +66,9 @@ export function tenantRoutes(): readonly Route[] {
       body: Body,
       bodyOptional: true,
       responses: { 200: { schema: Tenant, description: 'the tenant, active' } },
+      errors: [409],
       states: tenantStates.unfreeze,
+      controlled: async ({ store, tenant }) => tenantView(tenant, await readTenant(store, tenant)),
       handle: (context, { body }) => setFrozen(context, false, body.reason ?? null),
     }),
   ];

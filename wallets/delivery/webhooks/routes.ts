@@ -59,6 +59,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       body: Closed({ url: UrlText, events: EventList, description: Type.Optional(Description) }),
       responses: { 201: { description: 'The webhook, with its secret', schema: NewWebhook } },
       errors: [409],
+      controlled: async () => undefined,
       handle: (context, { body }) => registerWebhook(context, body, deps),
     }),
     route({
@@ -125,6 +126,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       ),
       responses: { 200: { description: 'The webhook', schema: Webhook } },
       errors: [404, 409],
+      controlled: async (context, { params: { id } }) => webhookView(await findWebhook(context, id)),
       states: Object.fromEntries(webhookStatuses.map((status) => [status, [status, 'enabled', 'disabled']])),
       handle: async (context, { params: { id }, body }) => {
         const patch = checkWebhook(body, deps.environment);
@@ -173,7 +175,8 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       scope: 'webhooks:write',
       params,
       responses: { 204: { description: 'It is gone' } },
-      errors: [404],
+      errors: [404, 409],
+      controlled: async (context, { params: { id } }) => webhookView(await findWebhook(context, id)),
       handle: (context, { params: { id } }) => removeWebhook(context, id),
     }),
   ];

@@ -169,6 +169,10 @@ const createList = route({
   body: ListBody,
   responses: { 201: { schema: ComplianceList, description: 'the new version' } },
   errors: [409],
+  controlled: async (context, { body }) => {
+    const entry = listEntries(context, await catalogOf(context)).find(({ name }) => name === body.name);
+    return entry && listView(entry, await datesOf(context));
+  },
   handle: async (context, { body }) => {
     needWholeTenant(context.principal);
     const { view, change } = await nextListVersion(context, body);

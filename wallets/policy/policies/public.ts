@@ -2,4 +2,4 @@
 export { makeEvaluators } from './evaluators.ts';
 export { evictPolicies, findPolicy } from './load.ts';
 export { policyRoutes } from './routes.ts';
-export { Policy } from './schemas.ts';
+export { Approver, Policy, policyLimits } from './schemas.ts';

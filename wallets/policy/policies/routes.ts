@@ -13,7 +13,7 @@ import { catalogOf, datesOf, newestFirst, type PolicyEntry, pageOfEntries } from
 import { decisionsIndex, evaluationOf, evaluationPut, evaluationType, maySee } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
 import { decisionOf } from './decide.ts';
-import { loadPolicy, policyEntries, policyVersion } from './load.ts';
+import { findPolicy, loadPolicy, policyEntries, policyVersion } from './load.ts';
 import { Decision, EvaluateBody, Evaluation, Policy, PolicyBody } from './schemas.ts';
 import { decisionView, isDecided, policyView } from './view.ts';
 import { nextPolicyVersion } from './write-policy.ts';
@@ -45,6 +45,7 @@ const createPolicy = route({
   body: PolicyBody,
   responses: { 201: { schema: Policy, description: 'the new version, with warnings about rules without effect' } },
   errors: [409],
+  controlled: (context, { body }) => newestPolicy(context, body.name),
   handle: async (context, { body }) => {
     needWholeTenant(context.principal);
     const { view, change } = await nextPolicyVersion(context, body);
@@ -167,6 +168,13 @@ const listDecisions = route({
     return { status: 200, body: listBody('decisions', { ...page, items }, decisionView, request) };
   },
 });
+
+async function newestPolicy(context: RequestContext, name: string): Promise<object | undefined> {
+  const entry = await findPolicy(context, name);
+  if (entry === undefined) return undefined;
+  const { record } = await loadPolicy(context, entry.id, entry.version);
+  return policyView(entry, record, await datesOf(context));
+}
 
 /** Throws ServiceError 404. */
 async function policyOf(context: RequestContext, policyId: string): Promise<PolicyEntry> {

@@ -21,7 +21,7 @@ const RuleId = Type.String({
   description: '1 to 64 characters of A-Z a-z 0-9 _ . -',
   examples: ['large_transfers'],
 });
-const Approver = Type.String({
+export const Approver = Type.String({
   pattern: '^[\\x21-\\x7e]{1,128}$',
   description: 'a token’s id, `tok_…`; for a rotated token the id of its first token',
 });

@@ -107,6 +107,11 @@ const createRule = route({
   body: RiskRuleBody,
   responses: { 201: { schema: RiskRule, description: 'the rule, with warnings if it can make no difference' } },
   errors: [409],
+  controlled: async (context, { body }) => {
+    const { riskRules } = await catalogOf(context);
+    const entries = riskRules.filter(({ name }) => name === body.name);
+    return (await riskRulesOf(context, entries)).map(riskRuleView)[0];
+  },
   handle: async (context, { body }) => {
     needWholeTenant(context.principal);
     const { rule, change } = await writeRule(context, body);
@@ -158,6 +163,7 @@ const changeRule = route({
   body: RiskRulePatch,
   responses: { 200: { schema: RiskRule, description: 'the new version' } },
   errors: [404, 409],
+  controlled: async (context, { params }) => riskRuleView((await ruleOf(context, params.id)).rule),
   handle: async (context, { params, body }) => {
     needWholeTenant(context.principal);
     const { catalog, entry, rule: before } = await ruleOf(context, params.id);
@@ -177,6 +183,7 @@ const deleteRule = route({
   params: ruleParams,
   responses: { 204: { description: 'the rule is removed; earlier scores do not change' } },
   errors: [404, 409],
+  controlled: async (context, { params }) => riskRuleView((await ruleOf(context, params.id)).rule),
   handle: async (context, { params }) => {
     needWholeTenant(context.principal);
     const { catalog, entry, rule } = await ruleOf(context, params.id);
