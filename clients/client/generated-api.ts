@@ -557,8 +557,10 @@ export interface CreateAccessToken {
 export interface CreateChangeProposal {
   /** the operation to propose */
   readonly operation: 'createWebhook' | 'updateWebhook' | 'deleteWebhook' | 'putPolicy' | 'putRiskRule' | 'changeRiskRule' | 'deleteRiskRule' | 'putComplianceList' | 'unfreezeTenant' | 'putChangeControl';
-  /** those of its path, e.g. the `id` of a risk rule */
-  readonly params?: Readonly<Record<string, string>>;
+  readonly params?: {
+    /** id in its path, e.g. of a risk rule */
+    readonly id: string;
+  };
   /** its body */
   readonly body?: Readonly<Record<string, unknown>>;
 }
@@ -1771,8 +1773,10 @@ export interface PolicyUsed {
 export interface ProposedChange extends ChangeProposal {
   /** what the operation gets */
   readonly request: {
-    /** those of its path, e.g. the `id` of a risk rule */
-    readonly params?: Readonly<Record<string, string>>;
+    readonly params?: {
+      /** id in its path, e.g. of a risk rule */
+      readonly id: string;
+    };
     /** its body */
     readonly body?: Readonly<Record<string, unknown>>;
   };

@@ -25,6 +25,7 @@ let document: Document;
 /** Ids of the first tenant, by what they name. */
 const ids = {
   accessToken: '',
+  proposal: '',
   connection: '',
   wallet: '',
   archived: '',
@@ -146,6 +147,7 @@ beforeAll(async () => {
   const reserve_reference = { type: 'wallet', asset: 'USDC', wallet_id: issuer };
   ids.order = (await made(`/v1/tokens/${ids.token}/mint`, { amount: '1', destination: { address }, reserve_reference }))
     .id!;
+  ids.proposal = await aProposal();
 });
 afterAll(async () => {
   await service?.stop();
@@ -165,6 +167,17 @@ async function anException(): Promise<string> {
   return id;
 }
 
+/** The other person's approval ends the control with it. */
+async function aProposal(): Promise<string> {
+  const approver = newToken('sandbox', systemRandom);
+  service.tokens.put(approver, { tenant, id: 'tok_approver' });
+  await made('/v1/change-control', { quorum: 1 });
+  const { id } = await made('/v1/change-proposals', { operation: 'putChangeControl', body: { quorum: 0 } });
+  const { status } = await service.call('POST', `/v1/change-proposals/${id}/approve`, { token: approver, body: {} });
+  expect(status).toBe(200);
+  return id!;
+}
+
 /** What an id in this path names. */
 function idsOf({ path }: Operation): Record<string, string> | undefined {
   if (path.startsWith('/v1/wallets/'))
@@ -176,6 +189,7 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/provider-connections/', ids.connection],
     ['/v1/events/', ids.event],
     ['/v1/access-tokens/', ids.accessToken],
+    ['/v1/change-proposals/', ids.proposal],
     ['/v1/webhooks/', ids.webhook],
     ['/v1/vaults/', ids.vault],
     ['/v1/policies/', ids.policy],

@@ -182,9 +182,9 @@ interface Made {
 }
 
 /** Throws ServiceError as the operation does, and 409 when it would change nothing. */
-async function make(route: Route, context: RequestContext, { params = {}, body }: ProposedRequest): Promise<Made> {
+async function make(route: Route, context: RequestContext, { params, body }: ProposedRequest): Promise<Made> {
   const given = body === undefined ? undefined : { value: structuredClone(body), hasSurrogateEscapes: false };
-  const input = inputReader(route)({ params, query: {}, headers: {}, body: given });
+  const input = inputReader(route)({ params: params ?? {}, query: {}, headers: {}, body: given });
   const before = await route.controlled!(context, { ...input, idempotencyKey: undefined });
   const answer = await route.handle(context, { ...input, idempotencyKey: undefined });
   const [event] = answer.change?.events ?? [];

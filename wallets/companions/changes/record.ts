@@ -31,7 +31,7 @@ export interface ProposalRecord extends Versioned {
 
 /** What the proposed operation gets. */
 export interface ProposedRequest {
-  readonly params?: Record<string, string> | undefined;
+  readonly params?: { readonly id: string } | undefined;
   readonly body?: JsonObject | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** The requests and answers of change control. */
 import type { JsonObject } from '@bufbuild/protobuf';
 import Type from 'typebox';
-import { Closed, Id, OneOf, secret, Timestamp } from '../../../gateway/api/schema-kit.ts';
+import { Closed, Id, OneOf, PathId, secret, Timestamp } from '../../../gateway/api/schema-kit.ts';
 import { Actor, Votes, voteBody } from '../../custody/intents/public.ts';
 import { Approver, policyLimits } from '../../policy/policies/public.ts';
 import { proposalStatuses } from './states.ts';
@@ -39,10 +39,10 @@ export const ChangeControl = Closed(
 );
 
 const proposed = {
-  params: Type.Optional(
-    Type.Record(Type.String(), Type.String(), { description: 'those of its path, e.g. the `id` of a risk rule' }),
+  params: Type.Optional(Closed({ id: PathId('id in its path, e.g. of a risk rule') })),
+  body: Type.Optional(
+    Type.Unsafe<JsonObject>({ type: 'object', maxProperties: 50, ...secret, description: 'its body' }),
   ),
-  body: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object', ...secret, description: 'its body' })),
 } as const;
 
 export function proposalBody(operations: readonly string[]) {
