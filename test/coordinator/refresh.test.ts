@@ -266,6 +266,24 @@ describe('a refresh', () => {
     expect(codeOf(client.refresh())).toBe('DKG_COMPLETED');
   });
 
+  test('is one for all who ask for it at once, while the key is read too', () => {
+    const client = new Client({ seed: 'at once', config: { callsWaitingMax: 2 } });
+    const { cluster } = client;
+    const asked = { keyId: 'k', version: 2, scheme: Scheme.FROST_BIP340 };
+    const calls = Array.from({ length: 4 }, () => cluster.refreshKey(asked));
+    cluster.time.runUntil(() => calls.every(({ isDone }) => isDone));
+    const outcomes = calls.map((call) => {
+      try {
+        return codeOf(call.result());
+      } catch (error) {
+        return (error as Error).message;
+      }
+    });
+    const tooMany = 'call failed: overloaded: this session has too many calls waiting: repeat later';
+    expect(outcomes.sort()).toEqual(['DKG_COMPLETED', 'DKG_COMPLETED', tooMany, tooMany]);
+    client.sign();
+  });
+
   test('that a node has missed is made up for before the next one', () => {
     let live = false;
     const onFrame: SimOptions['onFrame'] = ({ to, message: { body } }) => {
