@@ -263,9 +263,11 @@ export class TokenStore implements TokenLookup {
     const fresh = this.#newRecord(request);
     const hash = hashToken(token, this.#tokenKey);
     // Of the sandbox's own tokens everything but a revocation is known: a record that was changed is written anew.
-    const known = await this.lookup(hash).catch((error: unknown) => {
-      if (error instanceof TokenTampered) return undefined;
-      throw error;
+    const known = await this.lookup(hash).catch(async (error: unknown) => {
+      if (!(error instanceof TokenTampered)) throw error;
+      // With fields that are not the service's, which its MAC would not cover.
+      await this.#redis.del(tokenRecordKey(hash));
+      return undefined;
     });
     const record: TokenRecord = {
       ...fresh,

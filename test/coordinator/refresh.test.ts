@@ -205,8 +205,11 @@ describe('a refresh', () => {
     cluster.crash('node/3');
     expect(codeOf(client.refresh())).toBe('NODES_UNAVAILABLE');
     client.sign();
+    const endOf = () => cluster.inspectSession({ sessionId: refreshSessionId('k', 2) }).result().expiresAtEpochMs;
+    const end = endOf();
     cluster.start('node/3');
     client.insist();
+    expect(endOf()).toBe(end);
     expect(client.shares().map(({ version }) => version)).toEqual([2, 2, 2]);
     client.sign();
   });
@@ -341,6 +344,21 @@ describe('a refresh', () => {
     expect(codeOf(step())).toBe('SHARE_ACCEPTED');
     expect(client.shares().map(({ version }) => version)).toEqual([2, 2, 2]);
   });
+});
+
+test('a signature gives nodes their new shares where the coordinator died right after the commit', () => {
+  let live = false;
+  const onFrame: SimOptions['onFrame'] = ({ message: { body } }) => !(live && body.case === 'dkgConfirm');
+  const client = new Client({ seed: 'died after the commit', onFrame });
+  const { cluster } = client;
+  live = true;
+  cluster.refreshKey({ keyId: 'k', version: 2, scheme: Scheme.FROST_BIP340 });
+  expect(cluster.time.runUntil(() => cluster.storedKey(tenant, 'k')!.version === 2)).toBe(true);
+  cluster.crash('coordinator');
+  live = false;
+  cluster.start('coordinator');
+  client.sign();
+  expect(client.shares().filter(({ version }) => version === 2).length).toBeGreaterThan(1);
 });
 
 describe('a coordinator whose store was rolled back to before a refresh', () => {

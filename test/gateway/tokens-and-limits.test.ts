@@ -7,6 +7,7 @@ import { actorOf } from '../../gateway/api/principal.ts';
 import { allScopes, type Scope } from '../../gateway/api/scopes.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
+import { TokenTampered } from '../../gateway/auth/token-record.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
@@ -348,6 +349,16 @@ describe('a token record that something else wrote', () => {
     await redis.hset('sm:{t:acme}:tok', strong.record.id, hashToken(other.token, tokenKey));
     expect(await store.revokeToken('acme', strong.record.id)).toBe(false);
     expect(await who(other.token)).toMatchObject({ tenant: 'other' });
+  });
+
+  it.each(['scopes', 'issuers', 'unknown'])('of the sandbox’s own token, in its %s, is written anew', async (field) => {
+    const { store } = open();
+    const token = 'svc_sk_test_0123456789abcdef';
+    const first = await store.ensureSandboxToken(token, 'sandbox');
+    await redis.hset(keyOf(token), field, 'tok_1');
+    await expect(store.lookup(hashToken(token, tokenKey))).rejects.toThrow(TokenTampered);
+    await store.ensureSandboxToken(token, 'sandbox');
+    expect(await store.lookup(hashToken(token, tokenKey))).toEqual(first);
   });
 
   it('keeps its MAC right through rotation and revocation', async () => {

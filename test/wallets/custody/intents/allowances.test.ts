@@ -10,6 +10,7 @@ import type { Loaded } from '../../../../wallets/custody/intents/step-context.ts
 import { walletRoutes } from '../../../../wallets/custody/wallets/public.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { nextListVersion } from '../../../../wallets/policy/compliance/write-list.ts';
+import { factsOfRequest } from '../../../../wallets/policy/risk/transaction.ts';
 import { chainStatements } from '../../../../wallets/providers/chains/public.ts';
 import { create } from '../../../../wallets/store/changes.ts';
 import type { Change } from '../../../../wallets/store/contract.ts';
@@ -309,6 +310,9 @@ describe('units of another account', () => {
     await desk.run();
     expect((await shown(desk, 'wal_2', first.id)).status).toBe('completed');
     expect(await heldBy(desk, 'wal_1')).toEqual([0n, 3n]);
+    // Of its amount no more is left.
+    const context = contextAt(desk.nowMs, desk.store, { tenant: desk.tenant });
+    expect((await factsOfRequest(context, { intent_id: id }, '')).availableUnits).toBe(3n);
     await desk.changeWallet({ status: 'active' });
     await expect(
       desk.transfer({ asset: 'USDC', amount: '0.000001', destination: { address: somewhere } }),
