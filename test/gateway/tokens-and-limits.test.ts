@@ -149,6 +149,7 @@ describe('the token store', () => {
       new Set<Scope>([
         ...(['providers:write', 'policies:write', 'webhooks:write', 'modules:write', 'vaults:read'] as const),
         ...(['vaults:write', 'intents:approve', 'tenant:freeze', 'tenant:unfreeze', 'sandbox:admin'] as const),
+        ...(['changes:read', 'changes:write', 'changes:approve'] as const),
       ]),
     );
     expect(record.scopes.some((scope) => scope.startsWith('signing:'))).toBe(false);
