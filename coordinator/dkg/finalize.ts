@@ -26,8 +26,7 @@ export function finalizeDkg(
 /** Ends a session whose lifetime is over. Calls in the inbox are handled afterwards. */
 export function expireDkg(turn: DkgSessionStep): Persisted | undefined {
   const { record } = turn.state;
-  // The only session that can make its version of the key: nodes that signed its result wait for its end.
-  if (record.ceremony.refreshes || !isOverdue(record, turn.context.nowMs)) return undefined;
+  if (!isOverdue(record, turn.context.nowMs)) return undefined;
   const expired = { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED as const };
   const written = finalizeDkg(turn, advance(record, expired, turn.context));
   discardAttempt(turn, record);

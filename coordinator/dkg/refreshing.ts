@@ -11,7 +11,6 @@ import type { Context } from '../../core/actors/contract.ts';
 import { participantsOf } from '../../core/crypto/participants.ts';
 import type { SigningOrder } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { isSharedKey, keyBinding } from '../../proto/key-schemes.ts';
-import { orderLifetimeMs } from '../../proto/limits.ts';
 import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import { type CoordinatorInput, type CoordinatorMessage, isLocal, keyRecordKey } from '../contract/messages.ts';
@@ -24,6 +23,9 @@ import { keystoreAtMaking, openSession } from './initiation.ts';
 import type { DkgCeremonyState, DkgStep, RefreshCall } from './state.ts';
 
 type KeyLoading = Extract<DkgCeremonyState, { phase: 'keyLoading' }>;
+
+/** A century. It is the only session that can make its version of the key: nodes that signed its result wait for its end. */
+const lifetimeMs = 36_525 * 24 * 3_600_000;
 
 export function loadRefreshedKey(call: RefreshCall): DkgStep {
   const key = keyRecordKey(call.tenant, call.request.keyId);
@@ -90,7 +92,7 @@ function begin(call: RefreshCall, key: KeyRecord, context: Context): DkgStep {
   const participants = participantsOf(key);
   return openSession(call, context, {
     message: `The session is open: ${nodeList(participants)} make version ${versionOf(key) + 1} of ${keyId}.`,
-    expiresMs: context.nowMs + orderLifetimeMs,
+    expiresMs: context.nowMs + lifetimeMs,
     keystoreType: keystoreAtMaking(key),
     ceremony: {
       ...{ curve, threshold, totalNodes, account, scheme, participants, networkId: '' },

@@ -29,8 +29,8 @@ export type Inability =
   /** Its token did not sign; a reason code. Cleared when the session is resumed. */
   | { readonly kind: 'token'; readonly reason: TokenFault; readonly message: string }
   /**
-   * It holds no share of the key, or not of this version: it lost its store, or has not confirmed the key, and is then asked to.
-   * Cleared when the next call arrives, and repeatedly while the other nodes are too few.
+   * It holds no share of the key, or none of this version: it lost its store, or did not confirm the key yet, which the key's session
+   * asks of it. Cleared when the next call arrives, and after a pause while the other nodes are too few.
    */
   | { readonly kind: 'keyless' }
   /** It keeps refusing. */
