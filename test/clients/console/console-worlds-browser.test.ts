@@ -8,6 +8,8 @@ import { newToken } from '../../../gateway/auth/token-format.ts';
 import type { SandboxDeps } from '../../../gateway/sandbox/deps.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { StreamPlaces } from '../../../gateway/sandbox/stream-places.ts';
+import { loadScenario } from '../../../scenarios/runner/load.ts';
+import { runSimulated } from '../../../scenarios/runner/simulated-world.ts';
 import type { TenantStore } from '../../../wallets/store/contract.ts';
 import { FakeSessions } from '../../support/fake-control.ts';
 import { restApp } from '../../support/rest-app.ts';
@@ -100,6 +102,14 @@ describeInBrowser('the console in a browser', (open) => {
         .first()
         .click();
       await page.waitForSelector('.canvas[data-first="0"]');
+      await go(page, 'Faults');
+      await page.getByRole('button', { name: 'Save as scenario' }).press('Enter');
+      const file = page.locator('#scenario-file');
+      const saved = loadScenario(await until(() => file.inputValue(), 'the file'), { file: 'saved.yaml' });
+      expect(saved.expect).toEqual(
+        ['key-1', 'signature-2'].map((session) => ({ session, state: 'BACKEND_COMPLETED' })),
+      );
+      expect(runSimulated(saved).verdict).toEqual({ kind: 'passed' });
       await go(page, 'Load');
       const pools = page.locator('[data-plot^="Nonce pools"] .legend');
       await pools.filter({ hasText: /frost_ed25519 [1-9]/ }).waitFor();
