@@ -2,13 +2,14 @@
  * The reference model of a session's events: the fields of the event of a change. Written from docs/webhooks.md and the schemas
  * of events; `events-complete` checks that each change has one event.
  */
-import type { SessionRecord } from '../../coordinator/contract/record.ts';
+import type { KeyRecord, SessionRecord } from '../../coordinator/contract/record.ts';
 import {
   ApprovalModeSchema,
   KeystoreTypeSchema,
   ReceiptState,
   ReceiptStateSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { refreshSessionId } from '../../proto/ids.ts';
 import { isSigning, type SessionChange } from '../cluster/invariants/sessions.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 import { type History, holdersOf } from './history.ts';
@@ -29,18 +30,38 @@ export function eventsAsModelled(history: History): Checker {
   };
 }
 
-function changed({ record, event }: SessionChange): string | undefined {
+function changed({ record, event, key }: SessionChange): string | undefined {
   if (event === undefined) return undefined;
   const about = `the event ${event.type} of session ${record.sessionId}`;
   if (event.atMs !== record.checkpointMs) return `${about} is of another time`;
   if (event.correlationId !== record.correlationId) return `${about} has another correlation`;
+  if (event.type === 'key.version.committed') {
+    const wrong = differs(event.object, committed(key));
+    const { id, type, version } = event.resource;
+    const isNamed = type === 'key' && id === key?.keyId && version === key.version;
+    return isNamed && wrong === undefined ? undefined : `${about}: ${wrong ?? 'it is about something else'}`;
+  }
   if (event.resource.type !== `${record.ceremony.kind}_session`) return `${about} is about a ${event.resource.type}`;
-  const told = event.object as Readonly<Record<string, unknown>>;
-  for (const [field, value] of Object.entries({ ...common(record), ...ceremonial(record) })) {
+  const wrong = differs(event.object, { ...common(record), ...ceremonial(record) });
+  return wrong && `${about} says ${wrong}`;
+}
+
+function differs(object: object, expected: Readonly<Record<string, unknown>>): string | undefined {
+  const told = object as Readonly<Record<string, unknown>>;
+  for (const [field, value] of Object.entries(expected)) {
     if (JSON.stringify(told[field]) !== JSON.stringify(value))
-      return `${about} says ${field} ${JSON.stringify(told[field])}, expected ${JSON.stringify(value)}`;
+      return `${field} ${JSON.stringify(told[field])}, expected ${JSON.stringify(value)}`;
   }
   return undefined;
+}
+
+/** Of new shares that sign from now on. */
+function committed(key: KeyRecord | undefined): Readonly<Record<string, unknown>> {
+  if (key === undefined) return {};
+  const { keyId, version = 1, curve, scheme, publicKey, threshold, totalNodes } = key;
+  const names = { key_id: keyId, session_id: refreshSessionId(keyId, version), key_scheme: scheme };
+  const sharing = { threshold, total_nodes: totalNodes, participants: holdersOf(key) };
+  return { ...names, ...sharing, version, curve, public_key: publicKey };
 }
 
 function common(record: SessionRecord): Readonly<Record<string, unknown>> {

@@ -50,8 +50,11 @@ export class History {
       versions.push({ record, fromMs: atMs, untilMs: Number.POSITIVE_INFINITY });
       this.#versions.set(name, versions);
       this.#byCheckpoint.set(record.checkpointId, record);
-      if (key) this.#keysMade.set(`${key.tenant}/${key.keyId}`, atMs);
-      if (key) this.#keys.set(`${key.tenant}/${key.keyId}`, key);
+      if (key) {
+        const id = `${key.tenant}/${key.keyId}`;
+        if (!this.#keys.has(id)) this.#keysMade.set(id, atMs);
+        this.#keys.set(id, key);
+      }
     }
     const { binds } = write;
     if (binds && this.changes.length > 0) this.#keys.set(`${binds.tenant}/${binds.keyId}`, binds);

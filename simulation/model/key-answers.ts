@@ -4,12 +4,18 @@
 import type { DkgRecord, SessionOf } from '../../coordinator/contract/record.ts';
 import { decodeShare } from '../../core/crypto/dkg-transcripts.ts';
 import { verifyShare } from '../../core/crypto/vss.ts';
-import type { CloseKeyRequest, CloseKeyResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type {
+  CloseKeyRequest,
+  CloseKeyResponse,
+  MakeKeyResponse,
+  RefreshKeyRequest,
+} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   type DkgShareExchangeRequest,
   type InitiateDkgRequest,
   ReceiptState,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { refreshSessionId } from '../../proto/ids.ts';
 import { hexOf, isSigning, stateName } from '../cluster/invariants/sessions.ts';
 import {
   type AnsweredCall,
@@ -134,6 +140,34 @@ function given(
   }
   const verified = isRight && known !== undefined ? ['SHARE_VERIFIED'] : [];
   return expect(...verified, ...unrecorded, 'NODES_UNAVAILABLE', 'CLIENT_DEALERS_NOT_ALLOWED');
+}
+
+/** RefreshKey. Its session names the version that it makes; the public key is that of every version. */
+export function refreshed(
+  { history }: AnswerFacts,
+  { call, reason, record, beganMs }: AnsweredCall,
+): string | undefined {
+  const { tenant, request, response } = call;
+  const { keyId, version } = request as RefreshKeyRequest;
+  const key = history.key(tenant, keyId);
+  if (record === undefined) {
+    const isMade = key !== undefined && history.keyMadeMs(tenant, keyId) < beganMs;
+    if (reason === 'WALLET_KEY_NOT_FOUND') return isMade ? 'it hears that its key does not exist' : undefined;
+    if (reason !== 'INVALID_REQUEST') return `it hears ${reason}, and has no session`;
+    const { version: present = 1 } = key ?? {};
+    const committedMs = history.versions(tenant, refreshSessionId(keyId, present)).at(-1)?.fromMs ?? 0;
+    return version === present + 1 && committedMs < beganMs
+      ? 'it asks for the next version, and is refused'
+      : undefined;
+  }
+  if (record.sessionId !== refreshSessionId(keyId, version)) return 'it tells of another session';
+  if ((reason === 'DKG_COMPLETED') !== (record.state === ReceiptState.BACKEND_COMPLETED))
+    return `it hears ${reason} in state ${stateName(record.state)}`;
+  if (reason !== 'DKG_COMPLETED') return undefined;
+  if (key === undefined || (key.version ?? 1) < version)
+    return `it hears of version ${version}, which is not committed`;
+  const { publicKey } = response as MakeKeyResponse;
+  return hexOf(publicKey) === key.publicKey ? undefined : `version ${version} has another public key`;
 }
 
 /** CloseKey. `sinceMs`: when the call left. */

@@ -157,7 +157,9 @@ export function answeredInTime(options: LivenessOptions): Checker {
           if (call === undefined) return undefined;
           // A read of no sense is refused (session-reads.ts).
           if (error.kind === 'invalidRequest' && method === 'readSessions') return undefined;
-          if (isCalm(call.atMs)) return `${method} fails (${error.kind}), and nothing is wrong`;
+          // Whether so many wait is checked where the call is refused.
+          if (isCalm(call.atMs) && !/too many calls waiting/.test(error.message))
+            return `${method} fails (${error.kind}), and nothing is wrong`;
           const hasStore = withoutStore.size === 0 && atMs - storelessMs > storeSettleMs;
           if (/session store/.test(error.message) && hasStore)
             return `${method} hears that the store does not answer, and it does`;

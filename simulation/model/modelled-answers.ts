@@ -13,7 +13,7 @@ import { proofIn } from '../cluster/invariants/answer-parts.ts';
 import { keyRecordsIn } from '../cluster/invariants/node-records.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 import type { AnsweredCall, AnswerFacts, Promised } from './answer-facts.ts';
-import { closed, dkgInitiated, exchanged } from './key-answers.ts';
+import { closed, dkgInitiated, exchanged, refreshed } from './key-answers.ts';
 import { receiptFault } from './receipts.ts';
 import { contextFault } from './request-forms.ts';
 import { initiated, resumed, submitted } from './signing-answers.ts';
@@ -124,6 +124,8 @@ function ruleOf(
       return dkgInitiated;
     case 'exchangeDkgShares':
       return exchanged;
+    case 'refreshKey':
+      return refreshed;
     default:
       return undefined;
   }

@@ -3,10 +3,16 @@
  * docs/durability.md and docs/protocol.md.
  *
  * One attempt is dealt once. A final key stays final until it is deleted, and is written together with its key record. An ended
- * record contains no polynomial. The node reveals a sealing key only after the store says that the attempt is dead.
+ * record contains no polynomial. A node replaces a share only together with the final record of the session that made the new one, by the
+ * next version; until then it keeps a result of such a session that it has signed. The node reveals a sealing key only after the store says that the attempt is dead.
  */
 import type { DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { type DkgRecordJson, dkgRecordsIn, keyRecordsIn } from '../cluster/invariants/node-records.ts';
+import {
+  type DkgRecordJson,
+  dkgRecordsIn,
+  type KeyRecordJson,
+  keyRecordsIn,
+} from '../cluster/invariants/node-records.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 
 /** By phase: the phases that may follow in the same attempt, and in a later one. */
@@ -23,13 +29,22 @@ const following: Readonly<Record<string, readonly [same: readonly string[], late
   discarded: [[], ['dealing', 'discarded']],
   final: [[], []],
 };
+/** Of new shares: a node that has signed a result keeps it, or deals in a later attempt. */
+const afterResult = [['final'], ['dealing']] as const;
 const first: readonly string[] = ['dealing', 'discarded'];
 /** Phases whose record holds the dealt shares. */
 const dealt: ReadonlySet<string> = new Set(['dealing', 'provisional']);
 
+interface KeyWritten {
+  readonly name: string;
+  readonly key: KeyRecordJson;
+}
+
 export function nodeRecords(): Checker {
   /** "node/1 tenant/session" */
   const records = new Map<string, DkgRecordJson>();
+  /** "node/1 tenant/key": of its share. */
+  const versions = new Map<string, number>();
   /** The actor that is still making a key may write a key that is being deleted. */
   const deleted = new Set<string>();
   /** Nodes with a lost or rolled-back store, or with another process writing to it. */
@@ -42,7 +57,8 @@ export function nodeRecords(): Checker {
     if (before === undefined) return first.includes(phase) ? undefined : `it begins as ${phase}`;
     const [from, to] = [attemptOf(before), attemptOf(next)];
     if (to < from) return `attempt ${to} follows ${from}`;
-    const [same, later] = following[before.phase] ?? [[], []];
+    const isSigned = before.phase === 'provisional' && before.terms?.refresh !== undefined;
+    const [same, later] = isSigned ? afterResult : (following[before.phase] ?? [[], []]);
     if (!(to === from ? same : later).includes(phase)) return `${phase} (${to}) follows ${before.phase} (${from})`;
     if (to !== from) return undefined;
     if (before.dealing && next.dealing && before.dealing.opening.signature !== next.dealing.opening.signature)
@@ -50,6 +66,16 @@ export function nodeRecords(): Checker {
     const ids = ({ dealers = [] }: DkgRecordJson) => dealers.map(({ dealer }) => dealer);
     const lost = phase === 'dealing' ? ids(before).find((dealer) => !ids(next).includes(dealer)) : undefined;
     return lost === undefined ? undefined : `it loses the share of dealer ${lost}`;
+  }
+
+  /** `made`: the keys whose sessions became final in the same write. */
+  function replaces(process: string, { name, key }: KeyWritten, made: ReadonlySet<string>): string | undefined {
+    const { version = 1 } = key;
+    const before = versions.get(`${process} ${name}`);
+    versions.set(`${process} ${name}`, version);
+    if (before === undefined || version === before || unknown.has(process)) return undefined;
+    if (version !== before + 1) return `version ${version} follows ${before}`;
+    return made.has(name) ? undefined : `version ${version} replaces ${before}, and no session of it became final`;
   }
 
   return {
@@ -62,17 +88,26 @@ export function nodeRecords(): Checker {
           for (const key of write.deletes) {
             const name = `${process} ${key.replace(/^dkg\//, '')}`;
             records.delete(name);
+            versions.delete(`${process} ${key.replace(/^key\//, '')}`);
             deleted.add(name);
           }
+          const keys = keyRecordsIn(write);
+          const made = new Set<string>();
           for (const { name, dkg } of dkgRecordsIn(write)) {
             const before = records.get(`${process} ${name}`);
             records.set(`${process} ${name}`, dkg);
             const isUnknown = unknown.has(process) || (before === undefined && deleted.has(`${process} ${name}`));
             const wrong = isUnknown ? undefined : follows(before, dkg);
             if (wrong) return `the record of ${process} of the key ${name}: ${wrong}`;
-            const hasKey = keyRecordsIn(write).some((key) => key.name === name);
+            const of = keyOf(name, dkg);
+            const hasKey = keys.some(({ name: id, key }) => id === of.name && (key.version ?? 1) === of.version);
+            if (hasKey) made.add(of.name);
             if ((dkg.phase === 'final') !== hasKey)
               return `${process} makes the key ${name} final, or its record, alone`;
+          }
+          for (const key of keys) {
+            const wrong = replaces(process, key, made);
+            if (wrong) return `the share of ${process} of the key ${key.name}: ${wrong}`;
           }
           return undefined;
         }
@@ -118,6 +153,8 @@ function refusesRightly(code: string, attempt: number, record: DkgRecordJson | u
       return attempt > known;
     case 'STALE_ATTEMPT':
       return attempt < known;
+    case 'RESULT_SIGNED':
+      return record?.phase === 'provisional';
     case 'ATTEMPT_DISCARDED':
       return record?.phase === 'discarded';
     case 'ATTEMPT_BROKEN':
@@ -129,6 +166,13 @@ function refusesRightly(code: string, attempt: number, record: DkgRecordJson | u
     default:
       return true;
   }
+}
+
+/** The key that a session makes, or makes new shares of, and their version. */
+function keyOf(session: string, { terms }: DkgRecordJson): { readonly name: string; readonly version: number } {
+  const { key, version } = terms?.refresh ?? {};
+  if (key === undefined || version === undefined) return { name: session, version: 1 };
+  return { name: `${session.slice(0, session.indexOf('/'))}/${key}`, version };
 }
 
 function attemptOf({ attempt, terms }: DkgRecordJson): number {

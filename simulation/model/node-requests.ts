@@ -29,7 +29,7 @@ import {
 /** Refusals for the progress of an attempt, for its token or for the node's configuration. */
 const circumstances: ReadonlySet<string> = new Set([
   ...['STALE_ATTEMPT', 'NOT_OPEN', 'ATTEMPT_DISCARDED', 'ATTEMPT_BROKEN', 'ALREADY_FINAL', 'NOT_FINISHED'],
-  ...['PARAMETERS_CHANGED', 'CLIENT_DEALERS_NOT_ALLOWED', 'FINISH_FAILED'],
+  ...['RESULT_SIGNED', 'PARAMETERS_CHANGED', 'CLIENT_DEALERS_NOT_ALLOWED', 'FINISH_FAILED'],
 ]);
 const tokenFault = /^(HSM|VENDOR)_/;
 const requests = new Set(['dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']);
@@ -76,7 +76,10 @@ export class RequestsFollowed implements Checker {
         if (observation.process === 'coordinator' || observation.outcome !== 'written') return undefined;
         for (const { name, key } of keyRecordsIn(observation.write)) {
           const holders = key.participants ?? idsTo(key.total_nodes);
-          this.#keys.set(`${observation.process} ${name}`, { curve: key.curve, threshold: key.threshold, holders });
+          this.#keys.set(`${observation.process} ${name}`, {
+            ...{ curve: key.curve, threshold: key.threshold, holders },
+            version: key.version ?? 1,
+          });
         }
         return undefined;
       case 'process':
@@ -176,7 +179,8 @@ export class RequestsFollowed implements Checker {
     const about = `${tenant}/${session}`;
     if (attempt < (this.#highest.get(`${node} ${about}`) ?? 0)) return ['STALE_ATTEMPT'];
     const known = this.#attempt(`${about} ${attempt}`);
-    return faultsOfDkg(idOf(node), message.body as WireBody, known, this.#nodesTotal);
+    const keyAt = (keySession: string) => this.#keys.get(`${node} ${tenant}/${keySession}`);
+    return faultsOfDkg(idOf(node), message.body as WireBody, known, this.#nodesTotal, keyAt);
   }
 
   #saidOfPartial(node: string, { attemptTag, outcome }: PartialReply): string | undefined {

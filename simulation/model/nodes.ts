@@ -37,10 +37,10 @@ class ModelNode {
   readonly deals = new Map<number, { readonly requests: Set<string>; answers: number }>();
   /** The number of requests with a nonce since it started. */
   readonly named = new Map<string, number>();
-  /** Final keys, "tenant/session" to their scheme. */
-  readonly keys = new Map<string, string>();
-  /** By key: when it deleted it, among the requests to nodes. */
-  readonly deletedAt = new Map<string, number>();
+  /** Final keys, "tenant/session" to their scheme, and the version of its share. */
+  readonly keys = new Map<string, { readonly scheme: string; readonly version: number }>();
+  /** By key: when it deleted it, or replaced its share, among the requests to nodes. */
+  readonly changedAt = new Map<string, number>();
   /** Its messages in attempts of DKGs. */
   readonly said = new Map<string, string>();
   /** "tenant intent" that it signed a message for. */
@@ -91,7 +91,7 @@ class ModelNode {
   deleted(key: string, at: number): void {
     if (key.startsWith('key/')) {
       this.keys.delete(nameIn(key));
-      this.deletedAt.set(nameIn(key), at);
+      this.changedAt.set(nameIn(key), at);
     }
     // It has forgotten the attempts too.
     for (const said of this.said.keys()) if (said.startsWith(`${nameIn(key)} `)) this.said.delete(said);
@@ -178,7 +178,14 @@ export class HonestNodes implements Checker {
 
   #wrote(process: string, write: Parameters<typeof keyRecordsIn>[0]): void {
     const node = this.#node(process);
-    for (const { name, key } of keyRecordsIn(write)) node.keys.set(name, key.scheme ?? '');
+    for (const { name, key } of keyRecordsIn(write)) {
+      const { scheme = '', version = 1 } = key;
+      if (version > (node.keys.get(name)?.version ?? version)) {
+        this.#requests += 1;
+        node.changedAt.set(name, this.#requests);
+      }
+      node.keys.set(name, { scheme, version });
+    }
     for (const key of write.deletes) {
       if (key.startsWith('key/')) this.#requests += 1;
       node.deleted(key, this.#requests);
@@ -232,7 +239,7 @@ export class HonestNodes implements Checker {
     const isValid = hadNonce && request.coordinatorBoot === node.coordinatorBoot;
     if (outcome.case === 'partial') return this.#signed(name, tenant, only, isValid);
     if (outcome.case !== 'refusal' || this.#unknown.has(name) || only.touched) return undefined;
-    const wrong = this.#falseRefusal(name, tenant, request, outcome.value.code, isValid);
+    const wrong = this.#falseRefusal(name, only, outcome.value.code, isValid);
     return wrong && `${name} ${wrong}`;
   }
 
@@ -251,27 +258,30 @@ export class HonestNodes implements Checker {
     if (usesNoPool(request) || node.doubtful.delete(nonceOf(request))) return undefined;
     if (!isValid) return `${name} signs with a nonce that it used, or that is void`;
     const key = `${tenant}/${request.keySession}`;
-    // It may have signed before it deleted the key; then both become durable in one write.
-    const isBefore = at < (node.deletedAt.get(key) ?? 0);
-    if (node.keys.has(key) || isBefore || this.#unknown.has(name)) return undefined;
-    return `${name} signs under a key that it does not hold`;
+    // It may have signed before it deleted the key, or replaced its share.
+    const isBefore = at < (node.changedAt.get(key) ?? 0);
+    if (isBefore || this.#unknown.has(name)) return undefined;
+    if (node.keys.get(key)?.version === (request.keyVersion || 1)) return undefined;
+    return `${name} signs with a share that it does not hold`;
   }
 
   /** What the node says of itself and is not so. */
   #falseRefusal(
     name: string,
-    tenant: string,
-    request: PartialRequest,
+    { request, tenant, at }: Asked,
     code: PartialRefusalCode,
     isValid: boolean,
   ): string | undefined {
     const node = this.#node(name);
     const key = `${tenant}/${request.keySession}`;
-    const bound = node.keys.get(key);
+    const held = node.keys.get(key);
+    const bound = held?.scheme;
     switch (code) {
       case KEY_UNKNOWN:
         // It stops using a key before the deletion is durable.
-        return bound === undefined || this.#deleting.has(`${name} ${key}`)
+        return held?.version !== (request.keyVersion || 1) ||
+          at < (node.changedAt.get(key) ?? 0) ||
+          this.#deleting.has(`${name} ${key}`)
           ? undefined
           : 'says that it lacks a key that it holds';
       case NONCE_UNKNOWN: {

@@ -60,7 +60,7 @@ function resultFault({ method, response }: Promised, { ceremony, state }: Sessio
     const expected = signature.length > 0 ? ceremony.submitted : [];
     return signers.join() === expected.join() ? undefined : 'it names other signers than its session';
   }
-  if (method === 'makeKey' && ceremony.kind === 'dkg') {
+  if ((method === 'makeKey' || method === 'refreshKey') && ceremony.kind === 'dkg') {
     const { publicKey, participants, culprits, confirmation } = response as MakeKeyResponse;
     if (hexOf(publicKey) !== ceremony.publicKey) return 'it names another key than its session';
     if (participants.join() !== holdersOf(ceremony).join()) return 'it names other nodes than its session';

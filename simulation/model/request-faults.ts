@@ -39,13 +39,23 @@ export interface KeyKnown {
   readonly curve: string;
   readonly threshold: number;
   readonly holders: readonly number[];
+  /** Of the node's share. */
+  readonly version: number;
 }
 
 /** Of a request in an attempt that the node has not left. */
-export function faultsOfDkg(node: number, body: WireBody, known: AttemptKnown, nodesTotal: number): readonly string[] {
+export function faultsOfDkg(
+  node: number,
+  body: WireBody,
+  known: AttemptKnown,
+  nodesTotal: number,
+  keyAt: (keySession: string) => KeyKnown | undefined,
+): readonly string[] {
   const terms = known.terms.get(`node/${node}`);
   if (body.case === 'dkgOpen') {
     if (!isOpen(node, body.value, nodesTotal)) return invalid;
+    const { refresh } = body.value;
+    if (!terms && refresh && keyAt(refresh.keySession)?.version !== refresh.version - 1) return ['KEY_UNKNOWN'];
     return terms && !isSameOpen(terms, body.value) ? ['PARAMETERS_CHANGED'] : right;
   }
   // Its answer to the opening is still in transit, or was lost.

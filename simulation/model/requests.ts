@@ -4,9 +4,9 @@
  */
 import type { DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { DealNonces, NoncesDealt, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireEnvelope } from '../../proto/wire.ts';
+import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
 import { hexOf, isSigning } from '../cluster/invariants/sessions.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
 import { type History, holdersOf } from './history.ts';
@@ -43,6 +43,10 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
   const pending = new Map<string, number[]>();
   /** "node/1 tenant/session attempt" of nodes that have opened an attempt. */
   const opened = new Set<string>();
+  /** By session: the version of the shares that it asked for last. */
+  const shares = new Map<string, number>();
+  /** By node: how often it said that it lacks a key, or a version of one; each time it may be shown results once more. */
+  const keyless = new Map<string, number>();
   /** How often each node's link came up: an actor whose write waits learns of all of it at once, and repeats as often. */
   const links = new Map<string, number>();
   /** A call may reach the coordinator again after its answer. */
@@ -62,6 +66,11 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
     const key = history.key(tenant, facts.keyId);
     if (!key) return `${where}, whose key does not exist`;
     if (request.keySession !== facts.keyId) return `${where} under another key`;
+    const version = request.keyVersion || 1;
+    if (version > (key.version ?? 1)) return `${where} with version ${version} of its key, which is not committed`;
+    const before = shares.get(`${tenant}/${session}`) ?? 1;
+    if (version < before) return `${where} with version ${version} of its key after version ${before}`;
+    shares.set(`${tenant}/${session}`, version);
     if (request.derivationPath !== facts.derivationPath) return `${where} under another path`;
     if (hexOf(request.message) !== facts.messageHash) return `${where} of another message`;
     const holders = holdersOf(key);
@@ -102,9 +111,10 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
       record.state === ReceiptState.BACKEND_COMPLETED &&
       record.ceremony.stalledBy?.some((id) => node === `node/${id}`);
     if (body.case === 'dkgConfirm' && isOwed) return undefined;
-    return mayRepeat || waiting.waitedMs(tenant, session, intent, atMs) !== undefined
-      ? undefined
-      : `${what}, and no call waits for it`;
+    if (mayRepeat || waiting.waitedMs(tenant, session, intent, atMs) !== undefined) return undefined;
+    const times = body.case === 'dkgConfirm' ? (keyless.get(node) ?? 0) : 0;
+    keyless.set(node, times - 1);
+    return times > 0 ? undefined : `${what}, and no call waits for it`;
   }
 
   function asked({ to, message: { body } }: WireEnvelope): string | undefined {
@@ -171,6 +181,7 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
           if (envelope.from.startsWith('node/')) {
             const from = nodeOf(envelope.from);
             const { tenant, session, attempt } = envelope.message;
+            if (lacksKey(body as WireBody)) keyless.set(from, (keyless.get(from) ?? 0) + 1);
             if (body.case === 'dkgOpened') opened.add(`${from} ${tenant}/${session} ${attempt}`);
             for (const name of pending.keys()) if (name.startsWith(from)) pending.delete(name);
           }
@@ -201,6 +212,13 @@ export function requestsAsRecorded({ history, waiting, partialTimeoutMs, nodesWa
       }
     },
   };
+}
+
+/** A node that lacks a key, or a version of its shares, says so. */
+function lacksKey(body: WireBody): boolean {
+  if (body.case === 'dkgRefused') return body.value.code === 'KEY_UNKNOWN';
+  if (body.case !== 'partialReply' || body.value.outcome.case !== 'refusal') return false;
+  return body.value.outcome.value.code === PartialRefusalCode.KEY_UNKNOWN;
 }
 
 function nodeOf(address: string): string {

@@ -6,6 +6,7 @@
  */
 import type { SessionRecord } from '../../coordinator/contract/record.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isRefreshSession } from '../../proto/limits.ts';
 import { proofIn } from '../cluster/invariants/answer-parts.ts';
 import { isSigning, type SessionChange, stateName } from '../cluster/invariants/sessions.ts';
 import type { Checker, Observation } from '../cluster/observation.ts';
@@ -30,6 +31,8 @@ const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkg
 const scanMs = 9_500;
 /** In calm, the scan of the next second finds it. */
 const endedByMs = 2_500;
+/** A session of new shares lives as long as its order. */
+const refreshMs = 31 * 86_400_000;
 
 export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: History, beganMs: number): Checker {
   /** The offset of the coordinator's clock from virtual time. */
@@ -46,14 +49,20 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
   let lastMs = 0;
 
   const lifetimeOf = (record: SessionRecord) =>
-    record.ceremony.kind === 'dkg' ? dkg : record.state === S.PENDING_HUMAN_APPROVAL ? pending : signing;
+    isRefreshSession(record.sessionId)
+      ? refreshMs
+      : record.ceremony.kind === 'dkg'
+        ? dkg
+        : record.state === S.PENDING_HUMAN_APPROVAL
+          ? pending
+          : signing;
 
   function changed({ record, before }: SessionChange): string | undefined {
     const { state, checkpointMs, expiresMs } = record;
     if (before === undefined) {
       return expiresMs === checkpointMs + lifetimeOf(record) ? undefined : `it lives ${expiresMs - checkpointMs} ms`;
     }
-    if (state === S.RESUMED && before.state !== S.RESUMED) {
+    if (state === S.RESUMED && before.state !== S.RESUMED && !isRefreshSession(record.sessionId)) {
       if (expiresMs !== checkpointMs + lifetimeOf(record)) return `resumed, it lives ${expiresMs - checkpointMs} ms`;
     } else if (expiresMs !== before.expiresMs && !atVendor(record)) return 'its lifetime has changed';
     const overdue = checkpointMs >= before.expiresMs;

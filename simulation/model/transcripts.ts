@@ -32,6 +32,8 @@ interface Terms {
   readonly threshold: number;
   readonly holders: readonly number[];
   readonly scheme: string;
+  /** Of new shares: the key, and their version. */
+  readonly refresh?: { readonly keySession: string; readonly version: number } | undefined;
 }
 
 /** What a node got in one attempt. By their content: usually one of each. */
@@ -48,7 +50,9 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
   let known: Roster | undefined;
   /** "node/1 tenant/session attempt"; "tenant/session attempt": what the coordinator itself asked its nodes. */
   const shown = new Map<string, Shown>();
-  /** "node/1 tenant/session": it was shown every participant's signature of one result. */
+  /** By "tenant/key": its public key and chain code, by the records of its nodes. */
+  const groupKeys = new Map<string, { readonly publicKey: string; readonly chainCode: string }>();
+  /** "node/1 tenant/key version": it was shown every participant's signature of one result. */
   const proven = new Set<string>();
   /** By what they say: each node is shown the same results, and every node's request names the same terms. */
   const proofs = new Map<string, boolean>();
@@ -59,8 +63,9 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
     return known;
   };
   const termsOf = (about: string, attempt: number, asked: TermsAsked): Terms => {
-    const { curve, threshold, holders, scheme } = asked;
-    const name = JSON.stringify([about, attempt, curve, threshold, holders, scheme]);
+    const { curve, threshold, holders, scheme, refresh } = asked;
+    const of = refresh && [refresh.keySession, refresh.version];
+    const name = JSON.stringify([about, attempt, curve, threshold, holders, scheme, of]);
     let found = knownTerms.get(name);
     if (found === undefined) {
       found = termsFor(roster(), about, attempt, asked);
@@ -103,11 +108,11 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
   }
 
   function opens({ to, message: { tenant, session, attempt, body } }: WireEnvelope, touched: boolean): void {
-    const { curve, threshold, scheme, participants } = body.value as DkgOpen;
+    const { curve, threshold, scheme, participants, refresh } = body.value as DkgOpen;
     const totalNodes = Math.min((body.value as DkgOpen).totalNodes, roster().nodes.length);
     const holders = holdersOf({ totalNodes, participants: participants.length > 0 ? participants : undefined });
     const name = scheme === Scheme.UNSPECIFIED ? '' : (Scheme[scheme] ?? '').toLowerCase();
-    const terms = termsOf(`${tenant}/${session}`, attempt, { curve, threshold, holders, scheme: name });
+    const terms = termsOf(`${tenant}/${session}`, attempt, { curve, threshold, holders, scheme: name, refresh });
     const about = `${tenant}/${session} ${attempt}`;
     shownAt(`${nodeOf(to)} ${about}`).terms.set(hexOf(terms.context), terms);
     if (!touched) shownAt(about).terms.set(hexOf(terms.context), terms);
@@ -127,8 +132,8 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
     const { results } = body.value as DkgConfirm;
     const about = `${tenant}/${session} ${attempt}`;
     const node = nodeOf(to);
-    if ([...shownAt(`${node} ${about}`).terms.values()].some((terms) => isProof(terms, results)))
-      proven.add(`${node} ${tenant}/${session}`);
+    const shown = [...shownAt(`${node} ${about}`).terms.values()].find((terms) => isProof(terms, results));
+    if (shown) proven.add(`${node} ${tenant}/${shown.refresh?.keySession ?? session} ${shown.refresh?.version ?? 1}`);
     const asked = only(shownAt(about).terms);
     if (touched || asked === undefined || isProof(asked, results)) return undefined;
     return `${node} is asked to confirm the key ${session}, and not every participant signed one result of attempt ${attempt}`;
@@ -146,23 +151,19 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
     if (unseen !== undefined) return `${what} came without an opening of dealer ${unseen}`;
     const dealt = terms.holders.flatMap((dealer) => (openings.get(dealer)!.length === 1 ? openings.get(dealer)! : []));
     if (dealt.length < terms.holders.length) return undefined;
-    const wrong = resultFault(terms, dealt, finished);
+    const before = terms.refresh && groupKeys.get(`${tenant}/${terms.refresh.keySession}`);
+    const wrong = resultFault(terms, dealt, finished, before);
     return wrong && `${what}: ${wrong}`;
   }
 
   /** The proof that the coordinator stores with a key. */
   function completed({ tenant, sessionId, ceremony }: SessionRecord): string | undefined {
-    const {
-      curve,
-      threshold,
-      attempt,
-      scheme = '',
-      publicKey = '',
-      chainCode = '',
-      confirmation,
-    } = ceremony as DkgRecord;
+    const { curve, threshold, attempt, scheme = '', confirmation, refreshes } = ceremony as DkgRecord;
+    // New shares are committed before their session is complete.
+    const { publicKey, chainCode = '' } = (ceremony as DkgRecord).result ?? (ceremony as DkgRecord);
     const holders = holdersOf(ceremony as DkgRecord);
-    const terms = termsOf(`${tenant}/${sessionId}`, attempt, { curve, threshold, holders, scheme });
+    const refresh = refreshes && { keySession: refreshes.key.keyId, version: (refreshes.key.version ?? 1) + 1 };
+    const terms = termsOf(`${tenant}/${sessionId}`, attempt, { curve, threshold, holders, scheme, refresh });
     const common = {
       publicKey: bytesOf(publicKey),
       chainCode: bytesOf(chainCode),
@@ -208,7 +209,9 @@ export function transcriptsAsDealt(rosterOf: () => Roster): Checker {
         return write.kind === 'update' && write.key ? completed(write.session) : undefined;
       }
       const { process, write } = observation;
-      const unproven = keyRecordsIn(write).find(({ name }) => !proven.has(`${process} ${name}`));
+      const keys = keyRecordsIn(write);
+      for (const { name, key } of keys) groupKeys.set(name, { publicKey: key.public_key, chainCode: key.chain_code });
+      const unproven = keys.find(({ name, key }) => !proven.has(`${process} ${name} ${key.version ?? 1}`));
       return (
         unproven && `${process} makes the key ${unproven.name} final, and was not shown every participant's signature`
       );
@@ -221,16 +224,19 @@ function resultFault(
   { context, curve, threshold, holders, scheme }: Terms,
   dealt: readonly DkgOpening[],
   { publicKey, chainCode, transcriptDigest, verificationShares }: Result,
+  before: { readonly publicKey: string; readonly chainCode: string } | undefined,
 ): string | undefined {
   const commitments = dealt.flatMap((opening) => opening.commitments);
   const sizes = [number(threshold), number(holders.length)];
   const code = hashOf('signmesh/chain-code/v1', utf8(curve), ...sizes, ...commitments);
-  if (hexOf(chainCode) !== hexOf(code)) return 'its chain code does not follow from the openings';
+  if (before === undefined ? hexOf(chainCode) !== hexOf(code) : hexOf(chainCode) !== before.chainCode)
+    return 'its chain code does not follow from the openings';
   const group = groupOf(curve);
   if (!commitments.every((point) => group.isValidPoint(point))) return 'it rests on commitments that are no points';
   if (/^$|^mock_|^frost_/.test(scheme)) {
     const sum = group.sum(dealt.map((opening) => opening.commitments[0]!));
     if (hexOf(publicKey) !== hexOf(sum)) return 'its key is not the sum of what was dealt';
+    if (before !== undefined && hexOf(publicKey) !== before.publicKey) return 'its key is another than before';
   }
   const openings = dealt.map((opening) => openingHash(context, opening));
   const values = [publicKey, chainCode, number(verificationShares.length), ...verificationShares];
@@ -242,13 +248,14 @@ function termsFor(
   roster: Roster,
   about: string,
   attempt: number,
-  { curve, threshold, holders, scheme }: TermsAsked,
+  { curve, threshold, holders, scheme, refresh }: TermsAsked,
 ): Terms {
   const [tenant, session] = [about.slice(0, about.indexOf('/')), about.slice(about.indexOf('/') + 1)];
   const names = [utf8(tenant), utf8(session), number(attempt), rosterDigest(roster), utf8(curve)];
   const numbers = [threshold, holders.length, ...holders].map(number);
-  const context = hashOf('signmesh/dkg/context/v2', ...names, ...numbers, utf8(scheme));
-  return { context, curve: curve as Curve, threshold, holders, scheme };
+  const of = refresh ? [utf8(refresh.keySession), number(refresh.version)] : [];
+  const context = hashOf('signmesh/dkg/context/v2', ...names, ...numbers, utf8(scheme), ...of);
+  return { context, curve: curve as Curve, threshold, holders, scheme, refresh };
 }
 
 function openingHash(context: Uint8Array, opening: DkgOpening): Uint8Array {

@@ -2,7 +2,8 @@
  * The coordinator's unanswered calls, by their session: the time since when one waits there without a pause. A call whose
  * answer reports a vain wait for nodes must have waited.
  */
-import type { CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { CallReply, RefreshKeyRequest } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { refreshSessionId } from '../../proto/ids.ts';
 import type { Observation } from '../cluster/observation.ts';
 
 interface Waiting {
@@ -66,6 +67,10 @@ function nameOf({ tenant, method, request }: Extract<Observation, { kind: 'calle
     case 'exchangeDkgShares':
     case 'makeKey':
       return `${tenant} session ${asked.sessionId}`;
+    case 'refreshKey': {
+      const { keyId, version } = request as RefreshKeyRequest;
+      return `${tenant} session ${refreshSessionId(keyId, version)}`;
+    }
     case 'sign':
       return `${tenant} intent ${asked.transactionIntentId}`;
     default:

@@ -24,7 +24,8 @@ export interface KeyRecordJson {
 export interface DkgRecordJson {
   readonly phase: string;
   readonly attempt?: number;
-  readonly terms?: { readonly attempt: number };
+  /** `refresh`: the key whose shares the session replaces, and the version of the new ones. */
+  readonly terms?: { readonly attempt: number; readonly refresh?: { readonly key: string; readonly version: number } };
   readonly opening?: { readonly signature: string };
   readonly dealing?: {
     readonly polynomial: readonly string[];

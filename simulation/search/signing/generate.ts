@@ -24,6 +24,7 @@ import {
 } from './random-faults.ts';
 import { ClientPlan } from './random-steps.ts';
 import { redisRolledBack } from './redis-rollback.ts';
+import { refreshes } from './refreshes.ts';
 import type { BusySession, KeyPlan } from './step-writer.ts';
 import type { SharedIntent } from './stories.ts';
 
@@ -76,6 +77,7 @@ export function randomScenario(seed: number, profile: Profile, variation = 0): C
     Object.assign(clients, lateCalls(swarm, lifetimes, drawOf(name, 'late calls')));
     Object.assign(clients, revocations(swarm, drawOf(name, 'revocations')));
   } else Object.assign(clients, drill.clients);
+  Object.assign(clients, refreshes(swarm, healedMs, drawOf(name, 'refreshes')));
   Object.assign(clients, closedByOthers(clients));
   clients.healer = healing(swarm, keys, healedMs, drill?.last ?? []);
   const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);

@@ -287,4 +287,31 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     profile: 'calm',
     seeds: 20,
   },
+  {
+    name: 'share-of-any-version',
+    flaw: 'a node signs with the share that it has, whichever version of it is asked for',
+    edits: [{ file: 'nodes/signer/signer-actor.js', from: 'version !== (request.keyVersion || 1)', to: 'false' }],
+    invariants: ['node-as-modelled', 'honest-never-blamed'],
+    profile: 'calm',
+    seeds: 10,
+    foundBy: 3,
+  },
+  {
+    name: 'share-replaced-early',
+    flaw: 'a node replaces its share by a new one when it has signed its result, before it is shown that all have',
+    edits: [
+      {
+        file: 'nodes/dkg/dkg-actor.js',
+        from: 'const { finalKey } = outcome;',
+        to: `const { terms, keyPackage } = next;
+            const isEarly = next.phase === 'provisional' && terms.refresh;
+            const early = isEarly ? { keyPackage, scheme: terms.scheme, version: terms.refresh.version } : undefined;
+            const finalKey = outcome.finalKey ?? early;`,
+      },
+    ],
+    invariants: ['transcript-as-modelled', 'node-record-as-modelled'],
+    profile: 'calm',
+    seeds: 10,
+    foundBy: 2,
+  },
 ];
