@@ -3935,6 +3935,20 @@ export interface Wallet {
   readonly archive_reason: string | null;
 }
 
+export interface WalletAllowance {
+  readonly asset: string;
+  readonly contract: string;
+  /** the account that may move so much */
+  readonly spender: string;
+  readonly amount: string | null;
+}
+
+export interface WalletAllowancePage {
+  readonly allowances: readonly WalletAllowance[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface WalletAsset {
   readonly symbol: string;
   /** the wallet’s balance: `available` and `pending` */
@@ -4162,6 +4176,8 @@ export interface WalletsApi {
   addresses(id: string, options?: CallOptions): Promise<ReceiveAddressList>;
   /** List what changed a wallet’s balances, newest first: `GET /v1/wallets/:id/movements`, scope `wallets:read`. */
   movements(id: string, query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<WalletMovement, WalletMovementPage>;
+  /** List what a wallet lets other accounts move: `GET /v1/wallets/:id/allowances`, scope `wallets:read`. */
+  allowances(id: string, query?: { limit?: number; cursor?: string }, options?: CallOptions): Pages<WalletAllowance, WalletAllowancePage>;
   /** Archive a wallet, for good: `POST /v1/wallets/:id/archive`, scope `wallets:write`. */
   archive(id: string, body?: ArchiveWallet, options?: CallOptions): Promise<Wallet>;
   /** Freeze a wallet: it takes no new intents: `POST /v1/wallets/:id/freeze`, scope `wallets:write`. */
@@ -4579,6 +4595,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     addAddress: { id: 'addReceiveAddress', method: 'POST', path: '/v1/wallets/:id/addresses', repeat: 'keyed' },
     addresses: { id: 'listReceiveAddresses', method: 'GET', path: '/v1/wallets/:id/addresses', repeat: 'always' },
     movements: { id: 'listWalletMovements', method: 'GET', path: '/v1/wallets/:id/movements', repeat: 'always', input: 'query', list: 'movements' },
+    allowances: { id: 'listWalletAllowances', method: 'GET', path: '/v1/wallets/:id/allowances', repeat: 'always', input: 'query', list: 'allowances' },
     archive: { id: 'archiveWallet', method: 'POST', path: '/v1/wallets/:id/archive', repeat: 'keyed', input: 'body' },
     freeze: { id: 'freezeWallet', method: 'POST', path: '/v1/wallets/:id/freeze', repeat: 'keyed' },
     unfreeze: { id: 'unfreezeWallet', method: 'POST', path: '/v1/wallets/:id/unfreeze', repeat: 'keyed' },

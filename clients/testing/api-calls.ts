@@ -11,6 +11,7 @@ export async function callOverApi(
     if (name === 'initiateDkg' && keystoreType !== undefined) {
       return { response: await api.beginKey(request as CallTypes['initiateDkg'][0], keystoreType) };
     }
+    if (name === 'refreshKey') return { response: await api.refreshKey(request) };
     const send = api[name] as unknown as (request: unknown) => Promise<CallTypes[CallName][1]>;
     return { response: await send(request) };
   } catch (error) {

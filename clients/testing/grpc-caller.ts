@@ -24,7 +24,7 @@ export class GrpcCaller {
   }
 
   /** Never rejects for failures of the service or the network. */
-  async call<N extends CallName>(
+  async call<N extends CallName & keyof typeof MpcWalletService.method>(
     name: N,
     request: CallTypes[N][0],
     deadlineMs = timeoutMs,

@@ -203,7 +203,7 @@ export class LiveWorld implements ScenarioWorld {
     call: async (asks) => {
       this.#calls += 1n;
       const { name, request, transport, deadlineMs } = asks;
-      if (transport !== 'grpc') return callOverApi(this.#api, asks);
+      if (transport !== 'grpc' || name === 'refreshKey') return callOverApi(this.#api, asks);
       if (this.#grpc === undefined) throw new Error('this world has no gRPC address');
       return this.#grpc.call(name, request as CallTypes[typeof name][0], deadlineMs);
     },

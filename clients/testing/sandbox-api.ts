@@ -6,6 +6,7 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape, toJson } from '@bufbuild/protobuf';
 import type { LoggedEvent } from '../../core/redis/event-log.ts';
 import { readBase64 } from '../../proto/base64.ts';
+import type { MakeKeyResponse, RefreshKeyRequest } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   type InitiateDkgRequestSchema,
   InitiateDkgResponseSchema,
@@ -15,9 +16,9 @@ import {
 import type { RunEvent } from '../../scenarios/faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../scenarios/faults/recording-json.ts';
 import type { Fault } from '../../scenarios/faults/vocabulary/generated-types.ts';
-import { failureOfStatus } from '../../scenarios/runner/outcome.ts';
+import { failureOfRefusal } from '../../scenarios/runner/outcome.ts';
 import type { CallFailure, NoAnswer, Questions, SessionFacts } from '../../scenarios/runner/world.ts';
-import { readAnswer } from '../../simulation/service/scenario/signing-answer.ts';
+import { readAnswer, readRefresh, refreshPath } from '../../simulation/service/scenario/signing-answer.ts';
 import { exchange } from '../client/exchange.ts';
 import {
   type Event,
@@ -184,6 +185,11 @@ export class SandboxApi {
     return create(InitiateDkgResponseSchema, begun);
   }
 
+  /** Also rejects with CallFailed. */
+  async refreshKey({ keyId, version }: RefreshKeyRequest): Promise<MakeKeyResponse> {
+    return readRefresh(await this.#orFailed(this.request<object>('POST', refreshPath(keyId), { version })));
+  }
+
   async advance(byMs: number): Promise<void> {
     await this.request('POST', '/v1/sandbox/clock', { advance_ms: byMs });
   }
@@ -297,7 +303,7 @@ export class SandboxApi {
       return await answer;
     } catch (error) {
       if (error instanceof ApiError) {
-        const failure = error.status === 0 ? 'UNAVAILABLE' : (failureOfStatus(error.status) ?? 'INTERNAL');
+        const failure = error.status === 0 ? 'UNAVAILABLE' : failureOfRefusal(error.status);
         throw new CallFailed(failure, error.message, error.retryAfterS);
       }
       throw error;

@@ -14,32 +14,52 @@ import { isSharedKey, keyBinding } from '../../proto/key-schemes.ts';
 import { orderLifetimeMs } from '../../proto/limits.ts';
 import { answer, type CallAnswer } from '../contract/call-answer.ts';
 import type { SessionConfig } from '../contract/config.ts';
-import { type CoordinatorInput, keyRecordKey } from '../contract/messages.ts';
+import { type CoordinatorInput, type CoordinatorMessage, isLocal, keyRecordKey } from '../contract/messages.ts';
 import { type KeyRecord, type RefreshRecord, versionOf } from '../contract/record.ts';
 import { nodeList, quote } from '../session/message-text.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
-import { tampered } from '../session/turn.ts';
+import { callsWaitingMax, tampered, tooManyWaiting } from '../session/turn.ts';
 import { keystoreAtMaking, openSession } from './initiation.ts';
 import type { DkgCeremonyState, DkgStep, RefreshCall } from './state.ts';
 
+type KeyLoading = Extract<DkgCeremonyState, { phase: 'keyLoading' }>;
+
 export function loadRefreshedKey(call: RefreshCall): DkgStep {
   const key = keyRecordKey(call.tenant, call.request.keyId);
-  return { state: { phase: 'keyLoading', call }, effects: [{ kind: 'load', key }] };
+  return { state: { phase: 'keyLoading', call, later: [] }, effects: [{ kind: 'load', key }] };
 }
 
 /** Every input until the key is loaded. */
 export function continueLoading(
-  state: Extract<DkgCeremonyState, { phase: 'keyLoading' }>,
+  state: KeyLoading,
   input: CoordinatorInput,
   context: Context,
   config: SessionConfig,
 ): DkgStep {
-  const { call } = state;
-  // Another message arrived before the key: handle it afterwards.
-  if (input.kind === 'message') return { state, effects: [{ kind: 'send', to: context.self, message: input.message }] };
+  if (input.kind === 'message') return callLater(state, input.message, config);
+  if (input.kind !== 'loaded' && input.kind !== 'loadFailed') return { state, effects: [] };
+  const step = keyLoaded(state.call, input, context, config);
+  const later = state.later.map((message) => ({ kind: 'send', to: context.self, message }) as const);
+  return { ...step, effects: [...step.effects, ...later] };
+}
+
+/** Other messages than calls are about a session that exists. */
+function callLater(state: KeyLoading, message: CoordinatorMessage, config: SessionConfig): DkgStep {
+  const isCall = isLocal(message) && (message.kind === 'clientCall' || message.kind === 'inspectCall');
+  if (!isCall) return { state, effects: [] };
+  if (state.later.length >= callsWaitingMax(config)) return { state, effects: [tooManyWaiting(message.call)] };
+  return { state: { ...state, later: [...state.later, message] }, effects: [] };
+}
+
+function keyLoaded(
+  call: RefreshCall,
+  input: Extract<CoordinatorInput, { kind: 'loaded' | 'loadFailed' }>,
+  context: Context,
+  config: SessionConfig,
+): DkgStep {
+  const state = { phase: 'keyLoading', call, later: [] } as const;
   if (input.kind === 'loadFailed') return { state, effects: [unavailableEffect(call), { kind: 'stop' }] };
-  if (input.kind !== 'loaded') return { state, effects: [] };
   if (input.record?.kind === 'tampered') {
     return { state, effects: [tampered(call, context, config), { kind: 'stop' }] };
   }

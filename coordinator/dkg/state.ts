@@ -23,6 +23,7 @@ import {
   type CoordinatorWrite,
   clusterAddress,
   type InspectCall,
+  type LocalMessage,
 } from '../contract/messages.ts';
 import { type DkgRecord, type KeyRecord, type SessionOf, versionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
@@ -114,11 +115,14 @@ export interface DkgWork {
   inspections: readonly InspectCall[];
 }
 
+/** A call of a client or a gateway about the session. */
+export type WaitingCall = Extract<LocalMessage, { kind: 'clientCall' | 'inspectCall' }>;
+
 export type DkgCeremonyState =
   /** `tampered`: its record is not as a coordinator wrote it. */
   | { readonly phase: 'notCreated'; readonly tampered: boolean }
-  /** The key of a refresh is loading. */
-  | { readonly phase: 'keyLoading'; readonly call: RefreshCall }
+  /** The key of a refresh is loading. `later`: calls that came meanwhile, handled afterwards. */
+  | { readonly phase: 'keyLoading'; readonly call: RefreshCall; readonly later: readonly WaitingCall[] }
   | { readonly phase: 'opening'; readonly call: InitiateDkgCall | RefreshCall; readonly record: DkgSession }
   | OpenDkg;
 

@@ -118,9 +118,12 @@ export function mayWait<R extends SessionRecord, W>(
 ): boolean {
   turn.effects.push(startIdle(turn.config));
   if (waiting < callsWaitingMax(turn.config)) return true;
-  const text = 'this session has too many calls waiting: repeat later';
-  turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
+  turn.effects.push(tooManyWaiting(call));
   return false;
+}
+
+export function tooManyWaiting(call: CallFacts): CoordinatorEffect {
+  return errorEffect(call, CallErrorCode.OVERLOADED, 'this session has too many calls waiting: repeat later');
 }
 
 /** The lifetime is over, and the record does not show it yet. */

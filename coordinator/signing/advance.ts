@@ -9,7 +9,7 @@ import { isOpen } from '../contract/transitions.ts';
 import { type Persisted, reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
 import { expire, failUnordered } from './finalize.ts';
-import { fallenSilent, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
+import { fallenSilent, keysForgiven, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
 import { acceptPartials, takeOffers, usePreviewAnswers } from './partials.ts';
 import {
   failPreviewsOf,
@@ -212,6 +212,16 @@ export function replaceSilent(turn: SigningSessionStep): Persisted | undefined {
     if (attempt && bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   }
   turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
+  return advanceRound(turn);
+}
+
+/** Nodes that had no share of the key when they were asked may have it now. The session waits for them if the others are too few. */
+export function askKeylessAgain(turn: SigningSessionStep): Persisted | undefined {
+  const { work } = turn.state;
+  if (!isBusy(work) || healthyNodes(turn.state).length >= knownKey(work).threshold) return undefined;
+  work.nodes = keysForgiven(work.nodes);
+  // The draw that is open leaves them out.
+  if (work.round.phase === 'drawing') work.round = noncesRejected(work.round);
   return advanceRound(turn);
 }
 

@@ -40,6 +40,8 @@ const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
   [PartialRefusalCode.VENDOR_CANCELLED, 'VENDOR_CANCELLED'],
   [PartialRefusalCode.VENDOR_SIGNATURE_INVALID, 'VENDOR_SIGNATURE_INVALID'],
 ]);
+/** When nodes that lacked their share are asked again, if the others are too few: nodes replace their shares within a few milliseconds. */
+const keylessAgainMs = 250;
 /** The longest part of a node's own text in an event. */
 const quotedCharsMax = 200;
 
@@ -105,8 +107,9 @@ function nodeUnable(turn: SigningSessionStep, nodeId: number, why: Inability): P
     const { tenant } = record;
     const key = knownKey(work);
     const to = dkgAddress(tenant, sessionOfShares(key));
-    // Perhaps the node has newer shares than this session knows of.
     turn.effects.push({ kind: 'send', to, message: { kind: 'keyUnknown', nodeId } });
+    turn.effects.push({ kind: 'startTimer', name: 'keyless', afterMs: keylessAgainMs });
+    // Perhaps the node has newer shares than this session knows of.
     turn.effects.push({ kind: 'load', key: keyRecordKey(tenant, key.keyId) });
   }
   work.nodes = foundUnable(work.nodes, nodeId, why);

@@ -29,8 +29,8 @@ export type Inability =
   /** Its token did not sign; a reason code. Cleared when the session is resumed. */
   | { readonly kind: 'token'; readonly reason: TokenFault; readonly message: string }
   /**
-   * It holds no share of the key: it lost its store, or died before it confirmed the key, which its session then has it do. Cleared
-   * when the next call arrives.
+   * It holds no share of the key, or not of this version: it lost its store, or has not confirmed the key, and is then asked to.
+   * Cleared when the next call arrives, and repeatedly while the other nodes are too few.
    */
   | { readonly kind: 'keyless' }
   /** It keeps refusing. */

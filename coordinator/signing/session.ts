@@ -36,7 +36,7 @@ import {
   startIdle,
   tampered,
 } from '../session/turn.ts';
-import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';
+import { advanceRound, askKeylessAgain, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';
 import { takeCalls } from './calls.ts';
 import { abandonRound, expire, revoke } from './finalize.ts';
 import { continueOpening, initiate } from './initiation.ts';
@@ -299,6 +299,8 @@ function timer(turn: SigningSessionStep, name: string): Persisted | undefined {
   switch (name) {
     case 'silence':
       return replaceSilent(turn);
+    case 'keyless':
+      return askKeylessAgain(turn);
     case 'quorum':
       return abandonRound(turn);
     case 'idle':

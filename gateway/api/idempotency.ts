@@ -62,13 +62,13 @@ export interface RequestHashes {
 export interface HashedRequest {
   readonly tenant: string;
   /**
-   * Compared like the body. The actor survives rotations of its token; `connectionIds` limit the data that its token sees, and
-   * `scopes` what it may do: they are those of a token that another one issued, since no other differs in them from its actor.
+   * Compared like the body. The actor survives rotations of its token, and `connectionIds` limit the data that its token sees.
+   * `tokenId`: of a token that another one issued. Others of its line have the same actor, but other rights, or another end.
    */
   readonly caller: {
     readonly actor: string;
     readonly connectionIds: readonly string[] | undefined;
-    readonly scopes?: readonly string[];
+    readonly tokenId?: string;
   };
   readonly method: string;
   /** The route's path and its parameters: one resource, however its path was escaped. */
@@ -83,16 +83,16 @@ export interface HashedRequest {
 
 /** Who may get a stored answer again: another caller may not be allowed to see it. */
 export function callerOf(principal: Principal): HashedRequest['caller'] {
-  const { providerConnectionIds: connectionIds, token, scopes } = principal;
+  const { providerConnectionIds: connectionIds, token, tokenId } = principal;
   const isIssuedByToken = token !== undefined && token.issuers.length > 0;
-  return { actor: actorOf(principal), connectionIds, ...(isIssuedByToken && { scopes: [...scopes] }) };
+  return { actor: actorOf(principal), connectionIds, ...(isIssuedByToken && { tokenId }) };
 }
 
 /** @param hashKey secret: bodies may hold credentials, which must not be guessable from the stored hash. */
 export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
   const { tenant, caller, method, path, params, key, query, keyField } = request;
   const who: unknown[] = [caller.actor, caller.connectionIds === undefined ? null : [...caller.connectionIds].sort()];
-  if (caller.scopes !== undefined) who.push([...caller.scopes].sort());
+  if (caller.tokenId !== undefined) who.push(caller.tokenId);
   const { [keyField ?? '']: _key, ...body } = (request.body ?? {}) as Record<string, unknown>;
   return {
     keyHash: keyedHash(hashKey, canonicalJson([tenant, method, path, params, key])),

@@ -21,8 +21,8 @@ import { type Answer, type RequestContext, type Route, route } from '../api/rout
 import { Closed, Id, ListOf, Name, OneOf, PathId, pageQuery, Timestamp } from '../api/schema-kit.ts';
 import { type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import { noSuch, seesWholeTenant } from '../api/visibility.ts';
-import type { TokenRecord } from './token-record.ts';
-import { type IssuedToken, issuersMax, type TokenStore, TokenTampered, tokensMax } from './token-store.ts';
+import { issuersMax, type TokenRecord, TokenTampered, tokensMax } from './token-record.ts';
+import type { IssuedToken, TokenStore } from './token-store.ts';
 
 export type IssuingStore = Pick<
   TokenStore,
@@ -121,12 +121,11 @@ export function accessTokenRoutes(tokens: IssuingStore): readonly Route[] {
       responses: { 200: { description: 'The new token', schema: IssuedAccessToken } },
       errors: [404, 409],
       handle: async (context, { params: { id } }) => {
-        const old = await findOwn(context, id, tokens);
-        const { status } = tokenView(old, context.nowMs);
-        if (status !== 'active') throw notActive(status);
+        await findOwn(context, id, tokens);
         const issued = await changed(tokens.rotateToken(context.tenant, id, false));
-        if (issued === undefined) throw notActive('revoked');
-        return withRevocation(context, await find(context, id, tokens), issuedAnswer(context, issued, 200));
+        const old = await find(context, id, tokens);
+        if (issued === undefined) throw notActive(tokenView(old, context.nowMs).status);
+        return withRevocation(context, old, issuedAnswer(context, issued, 200));
       },
     }),
     route({

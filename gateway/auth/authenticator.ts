@@ -18,8 +18,8 @@ import type { Principal } from '../api/principal.ts';
 import { type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import { readBearer } from './bearer.ts';
 import { hashToken, tenantOfHash, tokenEnvironment } from './token-format.ts';
-import type { TokenRecord } from './token-record.ts';
-import { type TokenLookup, TokenTampered, tenantPattern } from './token-store.ts';
+import { type TokenRecord, TokenTampered } from './token-record.ts';
+import { type TokenLookup, tenantPattern } from './token-store.ts';
 
 export interface AuthenticatorOptions {
   readonly environment: ClusterEnvironment;

@@ -30,6 +30,25 @@ export interface TokenRecord {
   readonly createdAtMs: number;
 }
 
+/** Tokens that a line may have before the last one. */
+export const issuersMax = 8;
+/** Tokens of a tenant, those that ended in the last 30 days included. */
+export const tokensMax = 10_000;
+
+/** The record of a token has no right MAC: something else than this service wrote it. */
+export class TokenTampered extends Error {
+  override readonly name = 'TokenTampered';
+  /** What is stored, if it reads as a record. Nothing in it can be relied on. */
+  readonly found: TokenRecord | undefined;
+
+  constructor(found: TokenRecord | undefined) {
+    super(
+      `the record of ${found?.id ?? 'a token'} was changed by something else than this service: revoke it, and issue another`,
+    );
+    this.found = found;
+  }
+}
+
 export function recordToFields(record: TokenRecord): Record<string, string> {
   return {
     id: record.id,

@@ -23,8 +23,10 @@ import {
   recordFromFields,
   recordToFields,
   type TokenRecord,
+  TokenTampered,
   tokenMacs,
   tokenRecordKey,
+  tokensMax,
 } from './token-record.ts';
 
 /** All that authentication needs of the store. Rejects when the store cannot be reached, or with TokenTampered. */
@@ -32,20 +34,6 @@ export interface TokenLookup {
   lookup(hash: string): Promise<TokenRecord | undefined>;
   /** The tenant begins now, unless it has begun. */
   opened(tenant: string): Promise<void>;
-}
-
-/** The record of a token has no right MAC: something else than this service wrote it. */
-export class TokenTampered extends Error {
-  override readonly name = 'TokenTampered';
-  /** What is stored, if it reads as a record. Nothing in it can be relied on. */
-  readonly found: TokenRecord | undefined;
-
-  constructor(found: TokenRecord | undefined) {
-    super(
-      `the record of ${found?.id ?? 'a token'} was changed by something else than this service: revoke it, and issue another`,
-    );
-    this.found = found;
-  }
 }
 
 export interface TokenRequest {
@@ -83,10 +71,7 @@ interface Found {
 }
 
 export const liveTokenLifetimeMs = 90 * 24 * 3_600_000;
-/** Tokens that a line may have before the last one. */
-export const issuersMax = 8;
-/** Tokens of a tenant, those that ended lately included: `retainedMs` after its end one may be dropped. */
-export const tokensMax = 10_000;
+/** After its end a token may be dropped. */
 const retainedMs = 30 * 24 * 3_600_000;
 export const tenantPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -278,9 +263,11 @@ export class TokenStore implements TokenLookup {
     const fresh = this.#newRecord(request);
     const hash = hashToken(token, this.#tokenKey);
     // Of the sandbox's own tokens everything but a revocation is known: a record that was changed is written anew.
-    const known = await this.lookup(hash).catch((error: unknown) => {
-      if (error instanceof TokenTampered) return undefined;
-      throw error;
+    const known = await this.lookup(hash).catch(async (error: unknown) => {
+      if (!(error instanceof TokenTampered)) throw error;
+      // With fields that are not the service's, which its MAC would not cover.
+      await this.#redis.del(tokenRecordKey(hash));
+      return undefined;
     });
     const record: TokenRecord = {
       ...fresh,

@@ -12,6 +12,8 @@ const signs: ReadonlySet<SigningCall['request']['case']> = new Set([
   'initiateSigning',
   'sign',
   'submitSignatureShare',
+  // The partials of enough nodes add up to the signature.
+  'previewPartial',
   'resumeSession',
 ]);
 

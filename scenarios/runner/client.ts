@@ -19,6 +19,7 @@ type SessionStep =
       | 'exchange_dkg_shares'
       | 'submit_signature_share'
       | 'resume_session'
+      | 'refresh_key'
       | 'close_key'
       | 'inspect_session'
       | 'preview_partial'
@@ -68,6 +69,9 @@ export class StepCaller {
       case 'sign':
         if (step.wallet_service) this.#signForWallet(step, end);
         else this.#sign(step, end);
+        return;
+      case 'refresh_key':
+        this.#insist(step, () => requests.refreshKey(step, this.#world), end);
         return;
       case 'close_key':
         this.#insist(step, () => requests.closeKey(step, this.#world), end);
@@ -212,8 +216,8 @@ export class StepCaller {
     const heard = (gets: Questions['call' | 'walletCall']['gets']) => {
       const outcome = outcomeOf(asks.name, gets);
       const opens = (asks.name === 'initiateSigning' || asks.name === 'sign') && 'key' in step;
-      // An altered call is about something else: its answer does not describe the session.
-      if (outcome.answer !== undefined && step.alter === undefined)
+      // An altered call is about something else, and a refresh has a session of its own.
+      if (outcome.answer !== undefined && step.alter === undefined && step.call !== 'refresh_key')
         this.#book.learn(session, outcome.answer, opens ? step : undefined);
       this.#learned(session, () => then(outcome));
     };
@@ -240,9 +244,9 @@ function whatHelps({ call, answer, failure }: StepOutcome): 'done' | 'repeat' | 
   if (failure !== undefined) return failure.kind === 'MALFORMED' ? 'done' : 'repeat';
   if (call === 'resumeSession' || call === 'inspectSession' || call === 'previewPartial') return 'done';
   if (call === 'closeKey') return answer!.pendingNodes!.length > 0 ? 'repeat' : 'done';
-  // The wallet service repeats its call, which resumes or replaces what failed.
-  const isOfWallet = call === 'makeKey' || call === 'sign';
-  if (isOfWallet && answer!.sessionState === 'BACKEND_FAILED') return 'repeat';
+  // Such a call, repeated, resumes or replaces what failed.
+  const continuesItself = call === 'makeKey' || call === 'sign' || call === 'refreshKey';
+  if (continuesItself && answer!.sessionState === 'BACKEND_FAILED') return 'repeat';
   if (answer!.resumable && answer!.sessionState === 'BACKEND_FAILED' && answer!.resumeToken !== '') return 'resume';
   return answer!.reasonCode === 'NODES_UNAVAILABLE' ? 'repeat' : 'done';
 }

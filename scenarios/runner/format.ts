@@ -154,6 +154,19 @@ export const stepSchemas = {
     { ...step, call: Type.Literal('sign'), ...signing, wallet_service: walletService },
     { description: 'both calls, one after the other: initiate_signing and submit_signature_share' },
   ),
+  refresh_key: Closed(
+    {
+      ...step,
+      call: Type.Literal('refresh_key'),
+      session: Name('the key’s session'),
+      version: Type.Integer({
+        minimum: 2,
+        maximum: 2 ** 32 - 1,
+        description: 'of the new shares: one above the present',
+      }),
+    },
+    { description: 'new shares for the nodes of a key: `POST /v1/sandbox/keys/:id/refresh`' },
+  ),
   close_key: Closed(
     {
       ...step,

@@ -83,6 +83,11 @@ export function failureOfStatus(http: number): CallFailure | undefined {
   return kindOfStatus[http];
 }
 
+/** The same of any refusal: what the caller got wrong does not change by itself. */
+export function failureOfRefusal(http: number): CallFailure {
+  return failureOfStatus(http) ?? (http < 500 ? 'MALFORMED' : 'INTERNAL');
+}
+
 /** In one line, for a recording or a cause. */
 export function outcomeText({ answer, failure }: StepOutcome): string {
   if (failure !== undefined) {

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { groupOf } from '../../core/crypto/group.ts';
 import { commitTo, shareFor } from '../../core/crypto/vss.ts';
-import { CloseKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CloseKeyRequestSchema, RefreshKeyRequestSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InspectSessionRequestSchema,
   PreviewPartialRequestSchema,
@@ -55,6 +55,10 @@ export function makeWalletKey(step: DkgScenarioStep, book: SessionBook, world: S
 export function signForWallet(step: SigningScenarioStep, book: SessionBook, world: ScenarioWorld): WalletCall {
   const { request } = initiateSigning(step, book, world) as Extract<Call, { name: 'initiateSigning' }>;
   return { name: 'sign', request };
+}
+
+export function refreshKey({ session, version }: StepOf<'refresh_key'>, world: ScenarioWorld): Call {
+  return { name: 'refreshKey', request: create(RefreshKeyRequestSchema, { keyId: world.idOf(session), version }) };
 }
 
 export function closeKey({ session, clients_only }: StepOf<'close_key'>, world: ScenarioWorld): WalletCall {

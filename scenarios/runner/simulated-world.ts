@@ -3,8 +3,9 @@
  * same run, byte for byte.
  */
 import { withCryptography } from '../../core/crypto/model/switch.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
+import { keySchemes, schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import { dkgLifetimeMs, pendingLifetimeMs, signingLifetimeMs } from '../../proto/limits.ts';
 import type { GatewayFailure, SimCall, SimCaller } from '../../simulation/cluster/client.ts';
 import type { SimCluster, SimOptions } from '../../simulation/cluster/cluster.ts';
@@ -19,7 +20,16 @@ import { FaultError } from '../faults/vocabulary/options.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
 import { RunCheckers, type RunCheckersOptions } from './run-checkers.ts';
-import type { CallFailure, QuestionName, Questions, Run, ScenarioWorld, SessionFacts, Verdict } from './world.ts';
+import type {
+  CallFailure,
+  CallTypes,
+  QuestionName,
+  Questions,
+  Run,
+  ScenarioWorld,
+  SessionFacts,
+  Verdict,
+} from './world.ts';
 
 const tenant = 'tn_sim';
 /** After a passed run, final outcomes get this much time. */
@@ -296,6 +306,10 @@ function call(
   { name, request, keystoreType, walletTerms }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
+  if (name === 'refreshKey' && request.scheme === Scheme.UNSPECIFIED) {
+    refresh(cluster, request, gets);
+    return;
+  }
   // Name and request match, which the type of a lookup cannot express.
   const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Response>;
   const curve = 'derivation' in request && request.derivation?.curve === 'ed25519' ? 'ed25519' : 'secp256k1';
@@ -307,6 +321,20 @@ function call(
   ask(request, tenant, caller).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
     else gets({ failure: failures[done.error.kind] ?? 'INTERNAL', message: done.error.message });
+  });
+}
+
+/** The gateway of a sandbox reads the key's scheme before its call, and refuses a key that has none. */
+function refresh(
+  cluster: SimClusters,
+  request: CallTypes['refreshKey'][0],
+  gets: (answer: Questions['call']['gets']) => void,
+): void {
+  cluster.inspectSession({ sessionId: request.keyId }, tenant).onDone((done) => {
+    if ('error' in done) return gets({ failure: failures[done.error.kind] ?? 'INTERNAL', message: done.error.message });
+    const scheme = keySchemes.find((known) => known === done.answer.keyScheme);
+    if (scheme === undefined) return gets({ failure: 'MALFORMED', message: 'the key has no scheme yet' });
+    call(cluster, { name: 'refreshKey', request: { ...request, scheme: wireScheme(scheme) } }, gets);
   });
 }
 

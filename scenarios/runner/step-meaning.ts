@@ -84,7 +84,7 @@ export function checkStep(
   }
   if (!('call' in step) || isCustodyStep(step)) return;
   if ('key' in step) uses(['key'], step.key, 'key');
-  if (step.call === 'close_key') uses(['session'], step.session, 'key');
+  if (step.call === 'close_key' || step.call === 'refresh_key') uses(['session'], step.session, 'key');
   if (step.call === 'exchange_dkg_shares') {
     uses(['session'], step.session, 'key');
     if (step.client_supplied !== undefined && ((step.sender ?? 0) === 0 || (step.recipient ?? 0) === 0)) {

@@ -16,7 +16,10 @@ export function checkTransport(step: CallStep, path: Path, report: ReportFault):
     return;
   }
   const isOfService = 'wallet_service' in step && step.wallet_service === true;
-  if (isOfService || ['close_key', 'inspect_session', 'preview_partial', 'read_sessions'].includes(step.call)) {
+  if (
+    isOfService ||
+    ['refresh_key', 'close_key', 'inspect_session', 'preview_partial', 'read_sessions'].includes(step.call)
+  ) {
     report([...path, 'transport'], 'gRPC has the calls of the signing API alone', 'leave it out');
   }
   if ('keystore_type' in step && step.keystore_type !== undefined) {

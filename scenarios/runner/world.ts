@@ -8,6 +8,7 @@ import type {
   CloseKeyRequest,
   CloseKeyResponse,
   MakeKeyResponse,
+  RefreshKeyRequest,
   SignResponse,
 } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
@@ -40,6 +41,8 @@ export interface CallTypes {
   initiateSigning: readonly [InitiateSigningRequest, InitiateSigningResponse];
   submitSignatureShare: readonly [SignatureShareRequest, SignatureShareResponse];
   resumeSession: readonly [ResumeSessionRequest, ResumeSessionResponse];
+  /** Of the sandbox API. Without a scheme: the gateway finds it out. */
+  refreshKey: readonly [RefreshKeyRequest, MakeKeyResponse];
 }
 export type CallName = keyof CallTypes;
 

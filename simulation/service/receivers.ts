@@ -144,8 +144,7 @@ export class Receivers {
               this.#note({ ...request, status });
               const tookMs = this.#time.nowMs() - sentMs + this.#wayMs;
               if (fate === 'unanswered' || tookMs >= timeoutMs) timedOut();
-              else
-                this.#time.after(this.#wayMs, () => answer(() => ({ kind: 'answered', status, retryAfter, tookMs })));
+              else this.#time.after(this.#wayMs, () => answer(() => answered({ status, retryAfter }, tookMs)));
             });
             return;
           }
@@ -160,12 +159,7 @@ export class Receivers {
           else if (never || fate === 'unanswered' || this.#wayMs + delayMs + slowMs >= timeoutMs) timedOut();
           else {
             this.#time.after(slowMs + this.#wayMs, () =>
-              answer(() => ({
-                kind: 'answered',
-                status,
-                retryAfter: undefined,
-                tookMs: this.#time.nowMs() - sentMs,
-              })),
+              answer(() => answered({ status }, this.#time.nowMs() - sentMs)),
             );
           }
         });
@@ -177,4 +171,10 @@ export class Receivers {
     this.#received.push(received);
     this.#hears(received);
   }
+}
+
+/** As a worker of a sandbox tells it: simulated receivers send no body. */
+function answered({ status, retryAfter }: AttendantAnswer, tookMs: number): SendOutcome {
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+  return { kind: 'answered', status, retryAfter, tookMs, answer: { headers, body: '', truncated: false } };
 }

@@ -155,6 +155,23 @@ describe.each(kinds)('%s', (_, curve, keystoreType, scheme) => {
     // It finds out by the refusal of a node.
     expect([asked.at(-1), asked.includes(1)]).toEqual([2, true]);
   });
+
+  test('a session that begins while nodes replace their shares waits for them', () => {
+    let late = false;
+    const onFrame: SimOptions['onFrame'] = (envelope) => {
+      if (!late || envelope.message.body.case !== 'dkgConfirm' || envelope.to.startsWith('node/3/')) return true;
+      return [{ envelope, afterMs: 300 }];
+    };
+    const client = new Client({ seed: 'in the middle', onFrame }, curve, keystoreType, scheme);
+    const { cluster } = client;
+    late = true;
+    const call = cluster.refreshKey({ keyId: 'k', version: 2, scheme });
+    cluster.time.runUntil(() => client.shares()[2]!.version === 2);
+    const beganMs = cluster.time.nowMs();
+    client.sign();
+    expect(cluster.time.nowMs() - beganMs).toBeLessThan(1_000);
+    expect(codeOf(call.result())).toBe('DKG_COMPLETED');
+  });
 });
 
 describe('a refresh', () => {
@@ -188,8 +205,11 @@ describe('a refresh', () => {
     cluster.crash('node/3');
     expect(codeOf(client.refresh())).toBe('NODES_UNAVAILABLE');
     client.sign();
+    const endOf = () => cluster.inspectSession({ sessionId: refreshSessionId('k', 2) }).result().expiresAtEpochMs;
+    const end = endOf();
     cluster.start('node/3');
     client.insist();
+    expect(endOf()).toBe(end);
     expect(client.shares().map(({ version }) => version)).toEqual([2, 2, 2]);
     client.sign();
   });
@@ -249,6 +269,24 @@ describe('a refresh', () => {
     expect(codeOf(client.refresh())).toBe('DKG_COMPLETED');
   });
 
+  test('is one for all who ask for it at once, while the key is read too', () => {
+    const client = new Client({ seed: 'at once', config: { callsWaitingMax: 2 } });
+    const { cluster } = client;
+    const asked = { keyId: 'k', version: 2, scheme: Scheme.FROST_BIP340 };
+    const calls = Array.from({ length: 4 }, () => cluster.refreshKey(asked));
+    cluster.time.runUntil(() => calls.every(({ isDone }) => isDone));
+    const outcomes = calls.map((call) => {
+      try {
+        return codeOf(call.result());
+      } catch (error) {
+        return (error as Error).message;
+      }
+    });
+    const tooMany = 'call failed: overloaded: this session has too many calls waiting: repeat later';
+    expect(outcomes.sort()).toEqual(['DKG_COMPLETED', 'DKG_COMPLETED', tooMany, tooMany]);
+    client.sign();
+  });
+
   test('that a node has missed is made up for before the next one', () => {
     let live = false;
     const onFrame: SimOptions['onFrame'] = ({ to, message: { body } }) => {
@@ -306,6 +344,21 @@ describe('a refresh', () => {
     expect(codeOf(step())).toBe('SHARE_ACCEPTED');
     expect(client.shares().map(({ version }) => version)).toEqual([2, 2, 2]);
   });
+});
+
+test('a signature gives nodes their new shares where the coordinator died right after the commit', () => {
+  let live = false;
+  const onFrame: SimOptions['onFrame'] = ({ message: { body } }) => !(live && body.case === 'dkgConfirm');
+  const client = new Client({ seed: 'died after the commit', onFrame });
+  const { cluster } = client;
+  live = true;
+  cluster.refreshKey({ keyId: 'k', version: 2, scheme: Scheme.FROST_BIP340 });
+  expect(cluster.time.runUntil(() => cluster.storedKey(tenant, 'k')!.version === 2)).toBe(true);
+  cluster.crash('coordinator');
+  live = false;
+  cluster.start('coordinator');
+  client.sign();
+  expect(client.shares().filter(({ version }) => version === 2).length).toBeGreaterThan(1);
 });
 
 describe('a coordinator whose store was rolled back to before a refresh', () => {

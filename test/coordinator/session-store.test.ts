@@ -434,6 +434,28 @@ describe.each([
       expect(await store.load(keyRecordKey(tenant, after.keyId))).toEqual({ kind: 'key', key: after });
     });
 
+    test.runIf(name === 'Redis')('is read again after a refresh whose outcome is unknown', async () => {
+      const before = asBound(await unbound(), 'mock_ecdsa');
+      const [one, two] = [session(), session()];
+      await store.write({ ...create(one), binds: before });
+      await store.write(create(two));
+      const named = async (id: string) => {
+        const found = await client.keys('*');
+        return found.filter((key) => key.endsWith(`:${id}`));
+      };
+      const [keyName] = await named(before.keyId);
+      const text = (await client.get(keyName!))!;
+      const key = { ...before, version: 2 };
+      await store.write({ ...update(progress(one, moment, {})), key });
+      await client.set(keyName!, text);
+      for (const sessionName of await named(two.sessionId)) {
+        await client.del(sessionName);
+        await client.rpush(sessionName, 'no session');
+      }
+      await store.write({ ...update(progress(two, moment, {})), key: { ...key, version: 3 } });
+      expect(await store.load(keyRecordKey(tenant, key.keyId))).toEqual({ kind: 'key', key: before });
+    });
+
     test('that is gone binds nothing', async () => {
       const key = { ...(await unbound()), keyId: 'gone', scheme: 'mock_ecdsa' } as const;
       expect(await store.write({ ...create(session()), binds: key })).toEqual({

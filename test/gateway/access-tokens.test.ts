@@ -6,13 +6,8 @@ import { accessTokenRoutes } from '../../gateway/auth/access-token-routes.ts';
 import { freshMs } from '../../gateway/auth/authenticator.ts';
 import { meRoutes } from '../../gateway/auth/me-route.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
-import {
-  type IssuedToken,
-  issuersMax,
-  type TokenRequest,
-  TokenStore,
-  tokensMax,
-} from '../../gateway/auth/token-store.ts';
+import { issuersMax, tokensMax } from '../../gateway/auth/token-record.ts';
+import { type IssuedToken, type TokenRequest, TokenStore } from '../../gateway/auth/token-store.ts';
 import { MemoryRedis } from '../../simulation/redis/memory-redis.ts';
 import { storeKeys } from '../../wallets/store/layout.ts';
 import { RedisTenantStore } from '../../wallets/store/redis-tenant-store.ts';
@@ -122,7 +117,14 @@ const limited = { scopes: ['access_tokens:write', 'wallets:read'], providerConne
 test.each<[string, Partial<TokenRequest>, object, number, string, string]>([
   ['another scope', {}, { scopes: ['wallets:read', 'wallets:write'] }, 403, 'scopes', 'beyond_issuer'],
   ['every tenant', {}, { scopes: ['sandbox:admin'] }, 400, 'scopes[0]', 'not_allowed_value'],
-  ['a longer life', {}, { expires_at: '2999-01-01T00:00:00Z' }, 403, 'expires_at', 'beyond_issuer'],
+  [
+    'a longer life',
+    {},
+    { expires_at: new Date(Date.now() + hourMs + 60_000).toISOString() },
+    403,
+    'expires_at',
+    'beyond_issuer',
+  ],
   ['a life that is over', {}, { expires_at: '2001-01-01T00:00:00Z' }, 400, 'expires_at', 'too_small'],
   [
     'another connection',
@@ -225,6 +227,14 @@ test('a rotated token keeps rights, person and end, and what the old one issued 
   expect(await statusesOf(token)).toEqual([401, 401]);
 });
 
+test('a token that has expired is not rotated', async () => {
+  const issuer = { actorId: root.record.id, issuers: [root.record.id] };
+  const scopes = ['wallets:read'] as const;
+  const { record } = await tokens.issueToken({ tenant, environment: 'sandbox', scopes, expiresAtMs: 1, issuer });
+  const answer = await call(root.token, 'POST', `/${record.id}/rotate`);
+  expect(answer).toMatchObject({ status: 409, body: { error: { message: 'the token is expired' } } });
+});
+
 test('a token prolongs its own life by no rotation; the operator does that of one that no token issued', async () => {
   const { body } = await call(root.token, 'POST', `/${root.record.id}/rotate`);
   expect(body.expires_at).toBe(new Date(root.record.expiresAtMs!).toISOString());
@@ -240,14 +250,24 @@ test('a line has an end', async () => {
   expect(answer).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'too_many' }] } } });
 });
 
-test('a repeat gets the same token; another token of the line does not get it, nor another rights’ answer', async () => {
-  const body = { scopes: ['access_tokens:write', 'intents:approve'] };
-  const first = await call(root.token, 'POST', '', body, 0, { 'idempotency-key': 'one' });
-  const again = await call(root.token, 'POST', '', body, 1, { 'idempotency-key': 'one' });
-  expect(again.body.token).toBe(first.body.token);
-  const child = await issued(root.token);
-  const stolen = await call(child.token, 'POST', '', body, 0, { 'idempotency-key': 'one' });
-  expect(stolen).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'idempotency_key_reused' }] } } });
+test('a repeat gets the same token; no other token of the line does, even with the same rights', async () => {
+  const scopes = ['access_tokens:write', 'access_tokens:read', 'wallets:read', 'intents:approve'];
+  const child = await issued(root.token, { scopes });
+  const sibling = await issued(root.token, { scopes });
+  for (const by of [root, child]) {
+    const key = { 'idempotency-key': 'one' };
+    const body = { scopes: ['wallets:read'], name: by.token };
+    const first = await call(by.token, 'POST', '', body, 0, key);
+    const again = await call(by.token, 'POST', '', body, 1, key);
+    expect(again.body.token).toBe(first.body.token);
+    for (const { token } of [root, child, sibling].filter((other) => other !== by)) {
+      const stolen = await call(token, 'POST', '', body, 0, key);
+      expect(stolen).toMatchObject({
+        status: 409,
+        body: { error: { details: [{ issue: 'idempotency_key_reused' }] } },
+      });
+    }
+  }
 });
 
 test('pages have every token once, also while the list grows', async () => {
@@ -267,10 +287,13 @@ test('a tenant has so many tokens at most; those that ended long ago make room',
   const long = new Date(Date.now() - 40 * 24 * hourMs).getTime();
   const past = new TokenStore(memory.client(), tokenKey, { clock: { nowMs: () => long }, random: systemRandom });
   const ended = await past.issueToken({ tenant, environment: 'sandbox', scopes: ['wallets:read'], lifetimeMs: 1 });
-  const entries = Array.from({ length: tokensMax - 2 }, (_, index) => [`tok_0-${index}`, 'none']);
+  const lately = await issueRoot();
+  const entries = Array.from({ length: tokensMax - 3 }, (_, index) => [`tok_0-${index}`, 'none']);
   await memory.client().hset(storeKeys.tokens(tenant), ...entries.flat());
+  await tokens.revokeToken(tenant, lately.record.id);
   await issued(root.token);
   expect(await tokens.lookup(hashToken(ended.token, tokenKey))).toBeUndefined();
+  expect(await tokens.lookup(hashToken(lately.token, tokenKey))).toBeDefined();
   const answer = await call(root.token, 'POST', '', { scopes: ['wallets:read'] });
   expect(answer).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'too_many' }] } } });
 });
@@ -282,6 +305,22 @@ test('a line that something else changed in Redis is refused', async () => {
   expect(await statusesOf(child.token)).toEqual([401, 401]);
   const answer = await call(root.token, 'GET', `/${child.id}`);
   expect(answer).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'store_tampered' }] } } });
+});
+
+test.each<[string, Partial<TokenRequest>]>([
+  ['the tenant', {}],
+  ['another tenant', { tenant: 'tn_other' }],
+])('a revoked token that the index passes off for a valid one of %s stays revoked', async (_, over) => {
+  const child = await issued(root.token);
+  const grandchild = await issued(child.token);
+  await call(root.token, 'POST', `/${child.id}/revoke`);
+  const valid = await issueRoot(over);
+  const hash = hashToken(valid.token, tokenKey);
+  await memory.client().hset(storeKeys.tokens(tenant), child.id, hash, valid.record.id, hash);
+  expect(await statusesOf(grandchild.token)).toEqual([401, 401]);
+  expect((await call(root.token, 'GET', `/${child.id}`)).status).toBe(404);
+  const { status } = await call(root.token, 'GET', `/${valid.record.id}`);
+  expect(status).toBe(over.tenant === undefined ? 200 : 404);
 });
 
 describe('between any two commands of a rotation', () => {

@@ -4,9 +4,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, systemPorts, systemRandom, systemTimers } from '../../core/actors/live/ports.ts';
 import { ServiceError } from '../../gateway/api/errors/service-error.ts';
 import { actorOf } from '../../gateway/api/principal.ts';
-import { allScopes } from '../../gateway/api/scopes.ts';
+import { allScopes, type Scope } from '../../gateway/api/scopes.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
+import { TokenTampered } from '../../gateway/auth/token-record.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
@@ -143,10 +144,15 @@ describe('the token store', () => {
       providerConnectionIds: ['pcn_1'],
     });
     expect(record.providerConnectionIds).toEqual(['pcn_1']);
-    for (const scope of ['providers:write', 'policies:write', 'intents:approve', 'signing:share', 'sandbox:admin']) {
-      expect(record.scopes).not.toContain(scope);
-    }
-    expect(record.scopes).toContain('intents:write');
+    const never = allScopes.filter((scope) => !record.scopes.includes(scope) && !scope.startsWith('signing:'));
+    expect(new Set(never)).toEqual(
+      new Set<Scope>([
+        ...(['providers:write', 'policies:write', 'webhooks:write', 'modules:write', 'vaults:read'] as const),
+        ...(['vaults:write', 'intents:approve', 'tenant:freeze', 'tenant:unfreeze', 'sandbox:admin'] as const),
+        ...(['changes:read', 'changes:write', 'changes:approve'] as const),
+      ]),
+    );
+    expect(record.scopes.some((scope) => scope.startsWith('signing:'))).toBe(false);
   });
 
   it.each([
@@ -344,6 +350,16 @@ describe('a token record that something else wrote', () => {
     await redis.hset('sm:{t:acme}:tok', strong.record.id, hashToken(other.token, tokenKey));
     expect(await store.revokeToken('acme', strong.record.id)).toBe(false);
     expect(await who(other.token)).toMatchObject({ tenant: 'other' });
+  });
+
+  it.each(['scopes', 'issuers', 'unknown'])('of the sandbox’s own token, in its %s, is written anew', async (field) => {
+    const { store } = open();
+    const token = 'svc_sk_test_0123456789abcdef';
+    const first = await store.ensureSandboxToken(token, 'sandbox');
+    await redis.hset(keyOf(token), field, 'tok_1');
+    await expect(store.lookup(hashToken(token, tokenKey))).rejects.toThrow(TokenTampered);
+    await store.ensureSandboxToken(token, 'sandbox');
+    expect(await store.lookup(hashToken(token, tokenKey))).toEqual(first);
   });
 
   it('keeps its MAC right through rotation and revocation', async () => {

@@ -6,10 +6,10 @@ import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { keyRecordKey } from '../../nodes/records/records.ts';
 import { macFor } from '../../proto/call-orders.ts';
 import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { refreshSessionId } from '../../proto/ids.ts';
 import { Ceremony } from './ceremony.ts';
-import { identitySeedOf, only, rosterOf } from './harness.ts';
+import { identitySeedOf, only, rosterOf, TestNode } from './harness.ts';
 
 const tenant = 'acme';
 const scheme = Scheme.FROST_ED25519;
@@ -86,6 +86,15 @@ describe('an order', () => {
     expect(codeOf(refresh.asked(2))).toBe('ORDER_INVALID');
   });
 
+  it.each([
+    ['another threshold', { threshold: 3 }],
+    ['fewer nodes', { totalNodes: 2, participants: [1, 2] }],
+    ['another curve', { curve: 'secp256k1' }],
+  ])('is for a key as it is shared: it makes no shares of %s', (_, changed) => {
+    const value = { curve: 'ed25519', threshold: 2, totalNodes: 3, scheme, refresh: refreshBy(), ...changed };
+    expect(codeOf(key.node(1).dkg(refresh.names, { case: 'dkgOpen', value }))).toBe('REQUEST_INVALID');
+  });
+
   it('is needed: a session of that name is no key generation', () => {
     const value = { curve: 'ed25519', threshold: 2, totalNodes: 3, scheme };
     expect(codeOf(key.node(1).dkg(refresh.names, { case: 'dkgOpen', value }))).toBe('REQUEST_INVALID');
@@ -114,6 +123,17 @@ describe('a node', () => {
     const names = { tenant, session: refreshSessionId('key-1', 4), attempt: 1 };
     const value = { curve: 'ed25519', threshold: 2, totalNodes: 3, scheme, refresh: refreshBy({ version: 4 }) };
     expect(codeOf(key.node(1).dkg(names, { case: 'dkgOpen', value }))).toBe('KEY_UNKNOWN');
+  });
+
+  it('binds its key before it deals, if it has not signed with it yet', () => {
+    key = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3, label: 'unbound' });
+    key.run();
+    expect(stored(1).scheme).toBe('');
+    const bip340 = Scheme.FROST_BIP340;
+    const shared = { curve: 'secp256k1', threshold: 2, totalNodes: 3, scheme: bip340 };
+    const value = { ...shared, refresh: refreshBy({ orderedScheme: bip340 }) };
+    only(key.node(1).dkg(refresh.names, { case: 'dkgOpen', value }), 'dkgOpened');
+    expect(stored(1)).toMatchObject({ scheme: 'frost_bip340', version: 1 });
   });
 
   it('complains about a dealer that deals another secret than its part of the key', () => {
@@ -156,6 +176,12 @@ describe('a node', () => {
     const opening = next.open(3);
     next.renounced = { ...opening, dealer: 2 };
     expect(codeOf(next.asked(1))).toBe('RESULT_SIGNED');
+    // Its own, from when it had an older store: it has signed.
+    const older = new TestNode(1, rosterOf(3), { label: 'older' });
+    const keyName = keyRecordKey(tenant, 'key-1');
+    older.records.set(keyName, key.node(1).records.get(keyName)!);
+    next.renounced = new Refresh([older], 2).open(1);
+    expect(codeOf(next.asked(1))).toBe('RESULT_SIGNED');
     next.renounced = opening;
     next.run();
     expect([1, 2, 3].map((id) => stored(id).version)).toEqual([2, 2, 2]);
@@ -170,5 +196,26 @@ describe('a node', () => {
     node.writesFail = 'no';
     only(refresh.confirm(1, results), 'dkgConfirmed');
     expect(stored(1).version).toBe(2);
+  });
+
+  it('signs with no share that it was reading while it was replaced', () => {
+    const results = refresh.finishAll();
+    const node = key.node(1);
+    const about = { tenant, session: 'sig-1', attempt: 1 };
+    const coordinatorBoot = 'coordinator-1';
+    const dealt = [1, 2].map((nodeId) => {
+      const value = { scheme, count: 1, coordinatorBoot };
+      return only(key.node(nodeId).signer(about, { case: 'dealNonces', value }), 'noncesDealt').nonces[0]!;
+    });
+    const signers = dealt.map(({ hiding, binding }, index) => ({ nodeId: index + 1, hiding, binding }));
+    const boots = { nodeBoot: node.boot, coordinatorBoot, nonceNumber: dealt[0]!.number };
+    const request = { keySession: 'key-1', scheme, message: new Uint8Array(32), signers, ...boots } as never;
+    const value = { ...(request as object), order: node.order(about, request) };
+    const before = [...node.records];
+    node.holdLoads = true;
+    expect(node.signer(about, { case: 'partialRequest', value })).toEqual([]);
+    only(refresh.confirm(1, results), 'dkgConfirmed');
+    const { outcome } = only(node.releaseLoads(before), 'partialReply');
+    expect(outcome).toMatchObject({ case: 'refusal', value: { code: PartialRefusalCode.KEY_UNKNOWN } });
   });
 });

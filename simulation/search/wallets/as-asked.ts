@@ -22,10 +22,8 @@ const decimalText = /^\d+(?:\.\d+)?$/;
 /** Throws a Finding unless the answer to a change shows it. */
 export function checkShown({ method, target, body: asked }: Change, { status, body: shown }: ClientAnswer): void {
   if (!isObject(asked) || !isObject(shown) || status > 299 || target.includes('dry_run=')) return;
-  // A drift has the fields of its kind alone.
-  if (target.endsWith('/drift')) return;
-  // What is frozen already keeps its reason.
-  if (target.startsWith('/v1/tenant/')) return;
+  // A drift has the fields of its kind alone, and a tenant that is frozen (or not) already keeps the reason why.
+  if (target.endsWith('/drift') || target.startsWith('/v1/tenant/')) return;
   const other = differing(asked, shown, '');
   if (other !== undefined) found('changes-take-effect', `${method} ${target} asks for ${other}`);
 }

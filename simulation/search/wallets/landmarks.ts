@@ -127,6 +127,8 @@ export const mustHappen: Readonly<Record<string, readonly string[]>> = {
   'exercise pausedWebhook': [],
   'exercise oneDifference': [],
   'exercise silentProvider': [],
+  // Of the exercise undoneTransfer.
+  'event transaction_intent.reorged': [],
   'step follow': ['follow'],
   // Drawn for a share of all runs.
   'two clusters': [],

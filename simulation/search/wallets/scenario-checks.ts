@@ -69,10 +69,11 @@ class Checks implements ScenarioChecks {
   }
 
   async end(): Promise<void> {
-    for (const tenancy of this.#tenancies.values()) {
+    const tenancies = [...this.#tenancies.values()];
+    for (const tenancy of tenancies) {
       const isModelled = !this.#unmodelled.has(tenancy);
       if (isModelled) await this.#world.run(this.#start(tenancy), withinMs);
-      if (!this.#drifts) await this.#world.run(agreed(tenancy, this.#blockMs), withinMs);
+      if (!this.#drifts) await this.#world.run(agreed(tenancy, tenancies, this.#blockMs), withinMs);
       if (!this.#hasReceivers) await this.#world.run(delivered(tenancy), withinMs);
       await this.#world.run(checkLog(tenancy, isModelled), withinMs);
     }

@@ -54,7 +54,7 @@ export async function settle(world: CustodyWorld, tenancies: readonly Tenancy[],
   for (const tenancy of tenancies) await world.run(rest(tenancy), withinMs);
   for (const tenancy of tenancies) await world.run(exercise(tenancy, 1 / tenancies.length), withinMs);
   for (const tenancy of tenancies) await world.run(rest(tenancy), withinMs);
-  for (const tenancy of tenancies) await world.run(agreed(tenancy), withinMs);
+  for (const tenancy of tenancies) await world.run(agreed(tenancy, tenancies), withinMs);
   for (const tenancy of tenancies) await world.run(delivered(tenancy), withinMs);
   const logged = world.logged;
   for (const tenancy of tenancies) await world.run(check(tenancy), withinMs);
@@ -228,12 +228,14 @@ function checkVotes({ clocksOffMs }: Tenancy, events: readonly ToldEvent[]): voi
 }
 
 /** Deposits are credited soon after they are final. */
-export async function agreed(tenancy: Tenancy, blockMs = chainBlockMs): Promise<void> {
+export async function agreed(tenancy: Tenancy, tenancies: readonly Tenancy[], blockMs = chainBlockMs): Promise<void> {
   const { owner, world, name } = tenancy;
   const draw = drawFrom(world.random(`movements/${name}`));
   const movementsOf = ({ id }: BookedWallet) =>
     owner.list<ShownMovement>(`/v1/wallets/${id}/movements`, 'movements', draw.int(2, 40));
-  const intents = await owner.list<Intent>('/v1/transaction-intents', 'transaction_intents');
+  const intents: Intent[] = [];
+  for (const { owner: by } of tenancies)
+    intents.push(...(await by.list<Intent>('/v1/transaction-intents', 'transaction_intents')));
   for (const sinceMs = world.nowMs; ; ) {
     const wallets = await allWallets(tenancy);
     const other =

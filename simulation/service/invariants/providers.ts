@@ -46,7 +46,10 @@ export interface ShownMovement {
   readonly tx_id: string | null;
 }
 
-/** The other side's difference about a wallet; undefined: they agree. Throws a Finding for a permanent difference. */
+/**
+ * The other side's difference about a wallet; undefined: they agree. Throws a Finding for a permanent difference. `intents`: of all
+ * tenants, since an allowance lets another one take units.
+ */
 export async function disagreement(
   tenant: string,
   memory: MemoryRedis,
@@ -170,7 +173,7 @@ function checkMovements(
   if (unpaid !== undefined) found('providers-agree', `${unpaid.id} is completed, and ${provider} knows nothing of it`);
 }
 
-/** Whether a wallet of the tenant took it, as an allowance let it. */
+/** Whether a wallet, of any tenant, took it, as an allowance let it. */
 function takes(
   { call, status, provider_tx_id: txId }: MovedIntent,
   addresses: BookedWallet['addresses'],

@@ -8,13 +8,13 @@ import { type SigningMethod, signingMethods } from '../../../gateway/api/signing
 import { readBase64 } from '../../../proto/base64.ts';
 import type { ProcessName } from '../../../scenarios/faults/vocabulary/engine-contract.ts';
 import { owner } from '../../../scenarios/runner/custody-format.ts';
-import { failureOfCode, failureOfStatus } from '../../../scenarios/runner/outcome.ts';
+import { failureOfCode, failureOfRefusal } from '../../../scenarios/runner/outcome.ts';
 import { factsOf, type Seen, simulatedWorld } from '../../../scenarios/runner/simulated-world.ts';
 import type { GrpcCode } from '../../../scenarios/runner/terms.ts';
 import type { QuestionName, Questions, ReceivedDelivery, ScenarioWorld } from '../../../scenarios/runner/world.ts';
 import type { ClientAnswer } from '../client.ts';
 import type { CustodyWorld } from '../custody-world.ts';
-import { readAnswer } from './signing-answer.ts';
+import { readAnswer, readRefresh, refreshPath } from './signing-answer.ts';
 
 /** A call without an answer times out after this time, as a live client's does. */
 const callTimeoutMs = 35_000;
@@ -70,7 +70,7 @@ export function custodyScenarioWorld(
     const { error } = gets.body as { readonly error?: { readonly message?: string } };
     const { retryAfterS } = gets;
     return {
-      ...{ failure: failureOfStatus(gets.status) ?? 'INTERNAL', message: error?.message ?? String(gets.status) },
+      ...{ failure: failureOfRefusal(gets.status), message: error?.message ?? String(gets.status) },
       ...(retryAfterS !== undefined && { retryAfterS }),
     };
   };
@@ -92,6 +92,10 @@ export function custodyScenarioWorld(
   const own: { readonly [Q in QuestionName]?: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> } = {
     request: once,
     call: async ({ name, request, transport, deadlineMs }) => {
+      if (name === 'refreshKey') {
+        const made = await post(refreshPath(request.keyId), { version: request.version });
+        return 'failure' in made ? made : { response: readRefresh(made.answer) };
+      }
       const method = signingMethods.find((one) => one.method === name)!;
       if (transport === 'grpc') return (await rpc(method, request, deadlineMs)) as Questions['call']['gets'];
       const body = toJson(method.request, request, { useProtoFieldName: true }) as object;

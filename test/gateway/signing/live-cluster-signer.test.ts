@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { systemPorts } from '../../../core/actors/live/ports.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeClusterSigner } from '../../../gateway/signing/live-cluster-signer.ts';
+import { UnfrozenCalls } from '../../../gateway/signing/unfrozen-calls.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../../simulation/cluster/cluster.ts';
@@ -259,6 +260,16 @@ describe('on answers made by hand', () => {
     coordinator.link(false);
     expect(await waiting).toBeInstanceOf(ProviderUnavailable);
     expect(await errorOf(signer.sign(meta, order('a')))).toBeInstanceOf(ProviderUnavailable);
+  });
+
+  test('a tenant that is frozen when the order leaves is asked for again later', async () => {
+    const { calls } = connectSigning({ link: coordinator, orders: unheededOrders(), roster: nowhere, ...systemPorts });
+    const read = async () => ({ id: 'tenant', version: 1, status: 'frozen' }) as never;
+    signer = makeClusterSigner({ calls: new UnfrozenCalls(calls, () => ({ read })) });
+    const error = await errorOf(signer.sign(meta, order('a')));
+    expect(error).toBeInstanceOf(ProviderUnavailable);
+    expect(error).toMatchObject({ retryAfterMs: 5_000 });
+    expect(coordinator.sent).toEqual([]);
   });
 
   test('a bug of the coordinator is no refusal', async () => {

@@ -60,7 +60,7 @@ test('a false refusal is of the kind that is asked for, with a code that nodes g
     case: 'dkgRefused',
     value: { nodeId: 3, code: 'NOT_OPEN', culprits: [] },
   });
-  expect(falseRefusal('KEY_UNKNOWN', 1, confirmed)).toBeUndefined();
+  expect(falseRefusal('NONCE_UNKNOWN', 1, confirmed)).toBeUndefined();
 });
 
 test('of a frame the tenant, session and attempt can be altered too', () => {

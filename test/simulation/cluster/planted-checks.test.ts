@@ -75,6 +75,11 @@ const missingChecks: readonly MissingCheck[] = [
     scenario: 'order-past-its-time',
   },
   {
+    name: 'the version of a share',
+    edits: [{ file: 'nodes/signer/signer-actor.js', from: 'version !== (request.keyVersion || 1)', to: 'false' }],
+    scenario: 'new-shares-while-a-node-dies',
+  },
+  {
     name: 'whether an intent has an order at the vendor',
     edits: plantedFlaws.find(({ name }) => name === 'vendor-ordered-again')!.edits,
     scenario: 'vendor-asked-again',

@@ -112,6 +112,11 @@ extra: 1
     [['{ step: s, call: sign, session: tx, key: k }', key], /steps\[0\]\.key: k is used before it is made/],
     [[key, '{ step: s, call: submit_signature_share, session: k }'], /no step makes the signing session k/],
     [[key, '{ step: s, call: resume_session, session: q }'], /no step makes the session q/],
+    [[key, '{ step: s, call: refresh_key, session: q, version: 2 }'], /no step makes the key q/],
+    [
+      [key, '{ step: s, call: refresh_key, session: k, version: 2, transport: grpc }'],
+      /steps\[1\]\.transport: gRPC has the calls of the signing API alone/,
+    ],
     [[key, '{ step: s, call: sign, session: k, key: k }'], /steps\[1\]\.session: k names a key already/],
     [
       [key, '{ step: s, call: sign, session: t, key: k }', '{ step: r, call: sign, session: t, key: k }'],

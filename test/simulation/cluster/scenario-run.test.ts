@@ -51,6 +51,12 @@ test.each(simulated.filter((_, index) => isThorough || index % 12 === 1))(
   },
 );
 
+test('a key without a scheme gets no new shares', () => {
+  const refresh =
+    '{ step: new, call: refresh_key, session: k, version: 2, insist: true, expect: { error: MALFORMED } }';
+  expect(verdictOf([key, refresh])).toEqual({ kind: 'passed' });
+});
+
 // Random scenarios run twice in search.test.ts.
 test('only API faults, which the signing world lacks, keep a scenario to the live one', () => {
   const others = files.filter((file) => !read(file).worlds.includes('simulated'));

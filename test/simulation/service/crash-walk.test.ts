@@ -8,6 +8,7 @@ import { loadScenario } from '../../../scenarios/runner/load.ts';
 import { searchChecks as checks } from '../../../simulation/search/wallets/scenario-checks.ts';
 import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
 import { isThorough } from '../../support/thorough.ts';
+import { addressesIn } from './support/addresses.ts';
 
 const usdc = '"0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"';
 const somewhere = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
@@ -77,25 +78,6 @@ const scenarioOf = (steps: readonly string[], expects: string) =>
     { file: 'walk.yaml' },
   );
 
-async function addresses(): Promise<ReadonlyMap<string, string>> {
-  const of = new Map<string, string>();
-  const reading: typeof checks = (world) => {
-    let token = '';
-    return {
-      caller: (_, issued) => {
-        token = issued.token;
-        return undefined;
-      },
-      end: async () => {
-        const { body } = await world.run(world.client(token).call('GET', '/v1/wallets'));
-        for (const { name, addresses: held } of body.wallets) of.set(name, held[0].address);
-      },
-    };
-  };
-  await runInCustodyWorld(scenarioOf(begin, ''), { crypto: 'model', record: false, checks: reading });
-  return of;
-}
-
 /** The run whose gateway dies at the nth call from there on: what went wrong; 'none': there are fewer calls. */
 async function deathAt(
   life: readonly string[],
@@ -117,7 +99,7 @@ const every = Array.from({ length: 10_000 }, (_, index) => index + 1);
 
 describe('the gateway dies at any of its calls to Redis while it carries out', { timeout: 3_600_000 }, () => {
   test.each(Object.entries(lives))('%s', async (_name, lifeOf) => {
-    const life = lifeOf(await addresses());
+    const life = lifeOf(await addressesIn(scenarioOf(begin, '')));
     for (const phase of ['before', 'after'] as const) {
       let right = 0;
       for (const nth of isThorough ? every : some[phase]) {

@@ -145,10 +145,11 @@ describe.each(Object.keys(worlds))('egress of %s', (name) => {
     },
   );
 
-  test('hands on when a receiver asks to come back', async () => {
+  test('hands on when a receiver asks to come back, and its answer', async () => {
     const { send, receiver } = open();
     const outcome = await send(request(await receiver({ status: 429, retryAfter: '7' })));
-    expect(outcome).toMatchObject({ kind: 'answered', status: 429, retryAfter: '7' });
+    const answer = { headers: { 'retry-after': '7' }, body: '', truncated: false };
+    expect(outcome).toMatchObject({ kind: 'answered', status: 429, retryAfter: '7', answer });
   });
 
   test.each([

@@ -91,6 +91,7 @@ test('signs nothing for its clients, and makes keys still', async () => {
     expect(await initiate()).toMatchObject(frozen);
     expect(await share()).toMatchObject(frozen);
     expect(await call('/v1/sessions/resume', { session_id: session })).toMatchObject(frozen);
+    expect(await call(`/v1/sandbox/sessions/${session}/nodes/1/partial`, {})).toMatchObject(frozen);
   }
   expect((await overGrpc()).code).toBe(status.FAILED_PRECONDITION);
   expect((await started('another')).body.receipt.reason_code).toBe('SESSION_ACCEPTED');

@@ -10,6 +10,7 @@ import { searchChecks as checks } from '../../../simulation/search/wallets/scena
 import { runInCustodyWorld } from '../../../simulation/service/scenario/run.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { isThorough } from '../../support/thorough.ts';
+import { addressesIn } from './support/addresses.ts';
 
 const folder = join(root, 'scenarios');
 const scenarios = readdirSync(folder)
@@ -52,6 +53,21 @@ test('the books wait for what is completed and not final', async () => {
   expect(verdict).toEqual({ kind: 'passed' });
 });
 
+test('an intent that waits for many blocks tells soon that its block was undone', async () => {
+  const chain = "params: { network: 'eip155:11155111' }";
+  const pays = 'api: intents.get, params: { id: $treasury.id, txId: $pay.id }';
+  const verdict = await verdictOf([
+    ...wallets,
+    `{ step: deep, api: sandbox.setConfirmations, ${chain}, body: { confirmations: 30 } }`,
+    pay(', follow: false'),
+    `{ step: mined, ${pays}, until: { status: confirming } }`,
+    '{ step: blocks, wait: { ms: 2500 } }',
+    `{ step: undone, api: sandbox.reorganize, ${chain}, body: { depth: 20 } }`,
+    `{ step: told, ${pays}, until: { sub_status: REORGED }, patience_ms: 2500 }`,
+  ]);
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
 test('the checks of a search hold where a webhook moves, and a rule of risk gets another condition', async () => {
   const rule = (step: string, when: string) =>
     `{ step: ${step}, api: risk.putRule, body: { name: large, when: '${when}', points: 80, mode: enforce } }`;
@@ -67,6 +83,50 @@ test('the checks of a search hold where a webhook moves, and a rule of risk gets
     '{ step: none, api: wallets.get, params: { id: $refused.id }, expect: { http: any } }',
   ]);
   const { verdict } = await runInCustodyWorld(one, { crypto: 'model', record: false, checks });
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
+test('the checks of a search hold where another tenant takes what an allowance lets it', async () => {
+  const rival = ', by: rival@other }';
+  const policy = `api: policies.put, body: { name: default, rules: [{ id: all, effect: allow, when: "true" },
+    { id: calls, effect: allow, when: 'tx.kind == "contract_call"' }] }`;
+  const made = [
+    '{ step: treasury, call: make_wallet }',
+    `{ step: rivals, call: make_wallet${rival}`,
+    `{ step: policy, ${policy} }`,
+    `{ step: theirs, ${policy}${rival}`,
+  ];
+  const of = await addressesIn(scenario(made));
+  const calls = (wallet: string, selector: string, ...words: readonly string[]) =>
+    `api: intents.callContract, params: { id: $${wallet}.id }, body: { contract: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+      data: '0x${selector}${words.map((word) => word.slice(2).toLowerCase().padStart(64, '0')).join('')}' }`;
+  const ends = (wallet: string, step: string) =>
+    `api: intents.get, params: { id: $${wallet}.id, txId: $${step}.id }, until: { status: completed }`;
+  const [owner, taker] = ['treasury', 'rivals'].map((name) => of.get(name)!) as [string, string];
+  const one = scenario([
+    ...made,
+    `{ step: lets, ${calls('treasury', '095ea7b3', taker, '0x5')} }`,
+    `{ step: let, ${ends('treasury', 'lets')} }`,
+    `{ step: takes, ${calls('rivals', '23b872dd', owner, taker, '0x5')}${rival}`,
+    `{ step: taken, ${ends('rivals', 'takes')}${rival}`,
+    '{ step: told, wait: { event: wallet.allowance_used } }',
+  ]);
+  const { verdict } = await runInCustodyWorld(one, { crypto: 'model', record: false, checks });
+  expect(verdict).toEqual({ kind: 'passed' });
+});
+
+test('a key of a client gets new shares over a gateway, which refuses one without a scheme', async () => {
+  const refresh = 'call: refresh_key, session: k, version: 2';
+  const verdict = await verdictOf(
+    [
+      '{ step: key, call: make_key, session: k }',
+      `{ step: early, ${refresh}, insist: true, expect: { error: MALFORMED } }`,
+      '{ step: pay, call: sign, session: tx, key: k, expect: { reason_code: SIGNATURE_COMPLETED } }',
+      `{ step: new, ${refresh}, expect: { reason_code: DKG_COMPLETED } }`,
+      '{ step: more, call: sign, session: next, key: k, expect: { reason_code: SIGNATURE_COMPLETED } }',
+    ],
+    ['expect: [{ events: [key.version.committed] }]'],
+  );
   expect(verdict).toEqual({ kind: 'passed' });
 });
 

@@ -73,6 +73,16 @@ describe.each(storeWorlds)('on %s', (world) => {
     );
   });
 
+  it('has nothing available, for a guard too, where what is reserved was overdrawn', async () => {
+    const tenant = newTenant();
+    const overdrawn: LedgerEntry = { ...entry('ETH', -5n), overdraws: true };
+    await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger: [entry('ETH', 0n, 9n)] });
+    await done(store, tenant, { ledger: [overdrawn] });
+    const guard = { kind: 'available', walletId: 'w', asset: 'ETH' } as const;
+    await done(store, tenant, { guards: [{ ...guard, min: 0n, max: 4n }] });
+    await refused(under, store, tenant, { guards: [{ ...guard, min: 1n, max: undefined }] });
+  });
+
   it('takes exactly everything, and not one unit more', async () => {
     await fc.assert(
       fc.asyncProperty(units, async (all) => {

@@ -71,6 +71,6 @@ function addressView(
   return { index, path, address, public_key: publicKey, used };
 }
 
-function refusal(issue: string, message: string): ServiceError {
+export function refusal(issue: string, message: string): ServiceError {
   return new ServiceError('providerRejected', message, { details: [{ field: '', issue, message }] });
 }

@@ -7,6 +7,7 @@ import { type Answer, type RequestContext, type Route, route } from '../../../ga
 import { visibleIndices } from '../../../gateway/api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
 import { assertAsset } from '../assets/token-assets.ts';
+import { listAllowances } from './allowances.ts';
 import { createWallet, type WalletDeps } from './create.ts';
 import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
 import { listMovements } from './movements.ts';
@@ -14,6 +15,8 @@ import { readWallet } from './read.ts';
 import { addReceiveAddress, listReceiveAddresses, ReceiveAddress, ReceiveAddressList } from './receive-addresses.ts';
 import { walletStates, walletType } from './record.ts';
 import {
+  AllowanceList,
+  AllowanceQuery,
   ArchiveBody,
   CreateBody,
   MovementList,
@@ -151,6 +154,22 @@ function readingRoutes(deps: WalletDeps): readonly Route[] {
       responses: { 200: { schema: MovementList, description: 'a page of movements' } },
       errors: [404],
       handle: (context, { params, query }) => listMovements(context, params.id, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id/allowances',
+      operationId: 'listWalletAllowances',
+      clientName: 'wallets.allowances',
+      tag,
+      summary: 'List what a wallet lets other accounts move',
+      description:
+        'What the chain has of it, by contract and spender: `approve` sets it, `transferFrom` takes from it. Elsewhere than on a `self_hosted` EVM wallet 422 `not_supported`.',
+      scope: 'wallets:read',
+      params: WalletParams,
+      query: AllowanceQuery,
+      responses: { 200: { schema: AllowanceList, description: 'a page of allowances' } },
+      errors: [404, 422],
+      handle: (context, { params, query }) => listAllowances(deps, context, params.id, query),
     }),
   ];
 }

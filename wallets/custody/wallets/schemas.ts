@@ -117,6 +117,21 @@ export const WalletMovement = Closed(
 export const MovementList = ListOf('movements', WalletMovement);
 export const MovementQuery = Closed(pageQuery);
 
+export const WalletAllowance = Closed(
+  {
+    asset: Type.String({ examples: ['USDC'] }),
+    contract: Type.String(),
+    spender: Type.String({ description: 'the account that may move so much' }),
+    amount: Nullable(
+      Type.String({ description: 'what is left of it, decimal; null: never used up', examples: ['250'] }),
+    ),
+  },
+  { title: 'WalletAllowance' },
+);
+
+export const AllowanceList = ListOf('allowances', WalletAllowance);
+export const AllowanceQuery = Closed(pageQuery);
+
 export const CreateBody = Closed(
   {
     name: Name,

@@ -6,12 +6,12 @@
 -- An allowance at least as large as what an account can hold is never used up.
 local unlimited = string.rep('9', 42)
 local function allow(prefix, asset, owner, spender, allowed)
-  local key = prefix .. 'allow:' .. asset .. ':' .. owner
-  if allowed == zero then redis.call('HDEL', key, spender) else redis.call('HSET', key, spender, allowed) end
+  local key, field = prefix .. 'allow:' .. owner, asset .. ':' .. spender
+  if allowed == zero then redis.call('HDEL', key, field) else redis.call('HSET', key, field, allowed) end
 end
 -- False: the spender may not move so many units.
 local function use_allowance(prefix, tx)
-  local allowed = amount(redis.call('HGET', prefix .. 'allow:' .. tx.asset .. ':' .. tx.owner, tx.from))
+  local allowed = amount(redis.call('HGET', prefix .. 'allow:' .. tx.owner, tx.asset .. ':' .. tx.from))
   if allowed < tx.units then return false end
   if allowed ~= unlimited then allow(prefix, tx.asset, tx.owner, tx.from, minus(allowed, tx.units)) end
   return true

@@ -13,6 +13,7 @@
  */
 
 import { assetsOn } from '../../networks/assets.ts';
+import type { TokenAllowance } from '../port/port.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import { type DecodedEvm, decodeEvm } from './evm-transaction.ts';
 import { evmLimits } from './fees.ts';
@@ -70,9 +71,9 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     return this.ledger.token(contract.toLowerCase());
   }
 
-  /** What each spender may move of an account's units, by address in lower case. `asset`: a symbol of the registry, or a contract. */
-  allowances(asset: string, owner: string): Promise<ReadonlyMap<string, bigint>> {
-    return this.ledger.allowances(this.#keyOf(asset).toLowerCase(), this.accountOf(owner));
+  /** What others may move of an account's units, as it approved. */
+  allowances(owner: string): Promise<readonly TokenAllowance[]> {
+    return this.ledger.allowances(this.accountOf(owner));
   }
 
   /** The receipt of a transaction of this chain; undefined until it is final. */

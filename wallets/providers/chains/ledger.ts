@@ -7,6 +7,7 @@
  */
 
 import type { NetworkId } from '../../networks/networks.ts';
+import type { TokenAllowance } from '../port/port.ts';
 import type { MovementDirection, StatementQuery } from '../port/statement.ts';
 import type { Coin } from './bitcoin-transaction.ts';
 import type { Depths, FundedBy, Reorg } from './chain.ts';
@@ -141,8 +142,8 @@ export type EvmRefusal = 'no_contract' | 'nonce_too_low' | 'nonce_too_high' | 'n
 export interface EvmLedger extends AccountLedger {
   /** `contract`: lower case. */
   token(contract: string): Promise<TokenContract | undefined>;
-  /** What each spender may move of an account's units; without those that may move none. Lower case. */
-  allowances(contract: string, owner: string): Promise<ReadonlyMap<string, bigint>>;
+  /** What others may move of an account's units. `owner`: lower case. */
+  allowances(owner: string): Promise<readonly TokenAllowance[]>;
   /** Accepts the transaction, in the place of one with its nonce and lower fees, then mines the next ones of its account. */
   submit(transaction: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal>;
   /** Mines the next transactions of a waiting transaction's account; drops the transaction if it has waited too long. */

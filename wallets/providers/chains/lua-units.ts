@@ -1,6 +1,6 @@
 /** Amounts as Redis scripts take them: texts of 42 digits (units.lua). */
 const width = 42;
-const largest = 10n ** BigInt(width) - 1n;
+export const largest = 10n ** BigInt(width) - 1n;
 
 /** For a script. Throws Error outside 0 … 10^42 − 1. */
 export function toDigits(units: bigint): string {

@@ -6,8 +6,7 @@
  *   acct:<address>   hash, an account: amounts by symbol of the coin, EVM: also by contract, lower case, and `nonce` and
  *                    `q:<nonce>`, the waiting hashes
  *   token:<address>  hash, EVM: a contract, its owner and arguments, and its remaining mintable units
- *   allow:<contract>:<owner>
- *                    hash, EVM: what each spender may move of an account's units
+ *   allow:<owner>    hash, EVM: what may be moved of an account's units, by `<contract>:<spender>`, lower case
  *   fund:<key>       the faucet has served this key
  *   market           the price that was set last (fees.ts)
  *   confirmations    the number that was set last

@@ -1,4 +1,5 @@
 /** The ledger of the simulated EVM chain in Redis (see evm.ts for its rules). */
+import type { TokenAllowance } from '../port/port.ts';
 import { retentionMs } from './chain.ts';
 import { evmLimits } from './fees.ts';
 import {
@@ -10,11 +11,13 @@ import {
   queuedMaxMs,
   type TokenContract,
 } from './ledger.ts';
-import { toDigits } from './lua-units.ts';
+import { largest, toDigits } from './lua-units.ts';
 import { RedisAccounts } from './redis-accounts.ts';
 import { fromFlat } from './redis-chain.ts';
 import { advanceEvm, submitEvm } from './scripts.ts';
 
+/** An allowance that is never used up (evm-mining.lua). */
+const unlimited = toDigits(largest);
 /** Until it is moved. */
 const market = Number(evmLimits.initial);
 
@@ -65,9 +68,11 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
     return { owner, name: name!, symbol: symbol!, decimals: Number(decimals), cap: BigInt(cap!), supply };
   }
 
-  async allowances(contract: string, owner: string): Promise<ReadonlyMap<string, bigint>> {
-    const fields = await this.fields(`allow:${contract}:${owner}`);
-    return new Map(Object.entries(fields).map(([spender, units]) => [spender, BigInt(units)]));
+  async allowances(owner: string): Promise<readonly TokenAllowance[]> {
+    return Object.entries(await this.fields(`allow:${owner}`)).map(([name, digits]) => {
+      const [contract, spender] = name.split(':') as [string, string];
+      return { contract, spender, units: digits === unlimited ? undefined : BigInt(digits) };
+    });
   }
 
   override async balances(address: string): Promise<ReadonlyMap<string, bigint>> {

@@ -72,6 +72,16 @@ export interface ReceiveAddress {
   readonly publicKey: string;
 }
 
+/** What a wallet lets another account move of its units of a token. */
+export interface TokenAllowance {
+  /** Lower case. */
+  readonly contract: string;
+  /** Lower case. */
+  readonly spender: string;
+  /** undefined: never used up. */
+  readonly units: bigint | undefined;
+}
+
 /** An approved transfer, or another effect of an intent, with the fields that an adapter reads. */
 export interface ApprovedTransfer {
   readonly id: string;
@@ -308,6 +318,8 @@ export interface ProviderAdapter {
   receiveAddress?(meta: CallMeta, wallet: HeldWallet, index: number): Promise<ReceiveAddress>;
   /** Which of the wallet's receive addresses ever got anything. Throws ProviderUnavailable. */
   usedAddresses?(wallet: HeldWallet): Promise<readonly boolean[]>;
+  /** As the wallet's chain has them. Absent: it has none. Throws ProviderRejected, ProviderUnavailable. */
+  allowances?(wallet: HeldWallet): Promise<readonly TokenAllowance[]>;
   /** Takes the next step of an approved transfer: submits it, or polls it. ProviderUnavailable: call again later. */
   advance(meta: CallMeta, transfer: Transfer): Promise<TransferProgress>;
   /**

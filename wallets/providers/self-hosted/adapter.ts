@@ -148,6 +148,15 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     usedAddresses: async ({ network, receive = [] }) =>
       chainAnswer(async () => (await lineOf(network).receives?.used(receive.map(({ address }) => address))) ?? []),
 
+    async allowances(wallet) {
+      const { family, name } = networkOf(wallet.network);
+      if (family !== 'evm') {
+        const why = `wallets on ${name} let no other account move their units: EVM wallets do`;
+        throw new ProviderRejected(why, { issue: 'not_supported', providerCode: 'NO_ALLOWANCES' });
+      }
+      return chainAnswer(() => chains.evm.allowances(addressOf(wallet)));
+    },
+
     advance: (meta, transfer) =>
       isMessage(transfer.intent.kind)
         ? signMessage(meta, signer, transfer)

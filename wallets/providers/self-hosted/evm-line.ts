@@ -131,7 +131,11 @@ async function assertAllowed(
 ): Promise<void> {
   if (call.kind !== 'transferFrom') return;
   const { from, units } = call;
-  const allowed = (await chain.allowances(contract, from)).get(addressOf(wallet).toLowerCase()) ?? 0n;
+  const own = addressOf(wallet).toLowerCase();
+  const given = (await chain.allowances(from)).find(
+    (one) => one.spender === own && one.contract === contract.toLowerCase(),
+  );
+  const allowed = given === undefined ? 0n : (given.units ?? units);
   const refused = (issue: string, message: string) =>
     new ProviderRejected(`data: ${message}`, { field: 'data', issue, providerCode: issue.toUpperCase() });
   if (allowed < units) {

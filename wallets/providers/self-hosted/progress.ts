@@ -99,9 +99,12 @@ export function onChain(
     providerStatus: state === 'confirmed' ? 'CONFIRMING' : state.toUpperCase(),
     subStatus: waitingFor[state] ?? (reorganizations > 0 ? reorged : null),
     submission,
-    // Blocks depend only on time, so the time of the last confirmation is known. An earlier transaction is
-    // usually being signed right now.
-    againAtMs: confirmedAtMs ?? nowMs + (state === 'queued' ? Math.min(blockMs, earlierAgainMs) : blockMs),
+    // Blocks depend only on time, so the time of the last confirmation is known, unless a reorganisation moves it: with the usual
+    // confirmations it is at most two blocks away. An earlier transaction is usually being signed right now.
+    againAtMs:
+      confirmedAtMs !== undefined
+        ? Math.min(confirmedAtMs, nowMs + 2 * blockMs)
+        : nowMs + (state === 'queued' ? Math.min(blockMs, earlierAgainMs) : blockMs),
   };
 }
 

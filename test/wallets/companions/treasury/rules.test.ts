@@ -1,6 +1,6 @@
 /** The rules of strategies and plans to their edges: defaults, filters, who executes, what is stale, and what a trigger makes. */
 
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../../core/actors/live/ports.ts';
 import { type ExecutionDeps, executePlan } from '../../../../wallets/companions/treasury/execution.ts';
 import { type PlanRecord, planPrefix, planType } from '../../../../wallets/companions/treasury/plan-record.ts';
@@ -315,6 +315,13 @@ describe('a plan', () => {
     const plan = await desk.plan(await desk.open(), { dry_run: false });
     await setFrozen(store, desk.tenant);
     await expect(desk.execute(plan)).rejects.toEqual(frozenTenant());
+    await setFrozen(store, desk.tenant, 'unfreezeTenant');
+    const commit = vi.spyOn(store, 'commit').mockImplementationOnce(async (...change) => {
+      await setFrozen(store, desk.tenant);
+      return store.commit(...change);
+    });
+    await expect(desk.execute(plan)).rejects.toThrow('refused');
+    commit.mockRestore();
     await setFrozen(store, desk.tenant, 'unfreezeTenant');
     expect((await desk.execute(plan)).status).toBe('executing');
   });

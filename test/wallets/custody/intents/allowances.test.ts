@@ -3,18 +3,24 @@ import { Interface, MaxUint256 } from 'ethers';
 import { describe, expect, it } from 'vitest';
 import { intentMovement } from '../../../../wallets/companions/recon/own-side.ts';
 import { WalletSources } from '../../../../wallets/companions/recon/sources.ts';
+import { tokenAssetType } from '../../../../wallets/custody/assets/token-assets.ts';
+import { debitOwner } from '../../../../wallets/custody/intents/receiver-credit.ts';
+import { intentType } from '../../../../wallets/custody/intents/record.ts';
+import type { Loaded } from '../../../../wallets/custody/intents/step-context.ts';
+import { walletRoutes } from '../../../../wallets/custody/wallets/public.ts';
 import { walletType } from '../../../../wallets/custody/wallets/record.ts';
 import { nextListVersion } from '../../../../wallets/policy/compliance/write-list.ts';
+import { factsOfRequest } from '../../../../wallets/policy/risk/transaction.ts';
 import { chainStatements } from '../../../../wallets/providers/chains/public.ts';
 import { create } from '../../../../wallets/store/changes.ts';
 import type { Change } from '../../../../wallets/store/contract.ts';
 import { ledgerEntry } from '../../../support/ledger-entry.ts';
 import { done } from '../../../support/memory-store.ts';
-import { contextAt } from '../../companions/support/handlers.ts';
-import { connection, metaAt } from '../../providers/self-hosted/support.ts';
+import { contextAt, call as route } from '../../companions/support/handlers.ts';
+import { connection, devnet, metaAt, sepolia, testnet } from '../../providers/self-hosted/support.ts';
 import { deskWith, type Rules, read } from './support/decided-desk.ts';
 import { somewhere } from './support/desk.ts';
-import type { StuckDesk } from './support/stuck-desk.ts';
+import { StuckDesk } from './support/stuck-desk.ts';
 
 const usdc = '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238';
 const abi = new Interface([
@@ -58,8 +64,16 @@ const call = (desk: StuckDesk, id: string, data: string, query: object = {}) =>
   desk.call('createContractCallIntent', { params: { id }, body: { contract: usdc, data }, query });
 const approves = (spender: string, units: bigint) => abi.encodeFunctionData('approve', [spender, units]);
 const takes = (from: string, to: string, units: bigint) => abi.encodeFunctionData('transferFrom', [from, to, units]);
-const allowed = async (desk: StuckDesk, spender: string) =>
-  (await desk.chains.evm.allowances('USDC', desk.address)).get(spender.toLowerCase()) ?? 0n;
+const allowed = async (desk: StuckDesk, spender: string) => {
+  const all = await desk.chains.evm.allowances(desk.address);
+  const found = all.find((one) => one.spender === spender.toLowerCase() && one.contract === usdc.toLowerCase());
+  return found === undefined ? 0n : (found.units ?? 'unlimited');
+};
+/** As the API shows them. */
+const listed = ({ deps, nowMs, store, tenant }: StuckDesk, query: object = {}) =>
+  route(walletRoutes(deps as never), 'listWalletAllowances', contextAt(nowMs, store, { tenant }), {
+    ...{ params: { id: 'wal_1' }, query },
+  });
 const shown = (desk: StuckDesk, id: string, txId: string) =>
   desk.call('getTransactionIntent', { params: { id, txId } });
 
@@ -119,7 +133,7 @@ describe('an approval', () => {
     expect(abi.parseLog(details.receipt.logs[0])).toMatchObject({
       ...{ name: 'Approval', args: [desk.address, spender, units] },
     });
-    expect(await allowed(desk, spender)).toBe(units === MaxUint256 ? 10n ** 42n - 1n : units);
+    expect(await allowed(desk, spender)).toBe(units === MaxUint256 ? 'unlimited' : units);
     expect([await heldBy(desk, 'wal_1'), await heldBy(desk, 'wal_2')]).toEqual([
       [whole, 0n],
       [whole, 0n],
@@ -136,6 +150,60 @@ describe('an approval', () => {
     expect((await call(desk, 'wal_1', approves(spender, 1_000_001n))).status).toBe('denied');
     expect((await call(desk, 'wal_1', approves(spender, 1_000_000n))).status).toBe('approved');
     expect((await call(desk, 'wal_1', takes(spender, spender, 0n))).status).toBe('approved');
+  });
+});
+
+describe('the allowances of a wallet', () => {
+  it('are those of the chain, page by page, less what is taken, and none that is taken back', async () => {
+    const { desk, spender, owner } = await approved(7_000_000n);
+    const others = ['1', '2'].map((digit) => `0x${digit.repeat(40)}`);
+    for (const [index, units] of [MaxUint256, 5n].entries()) await call(desk, 'wal_1', approves(others[index]!, units));
+    await call(desk, 'wal_2', takes(owner, somewhere, 5_000_000n));
+    await desk.run();
+    const shownFor = (address: string, amount: string | null) => ({
+      ...{ asset: 'USDC', contract: usdc, spender: address, amount },
+    });
+    const due = [shownFor(others[0]!, null), shownFor(others[1]!, '0.000005'), shownFor(spender, '2')].sort((a, b) =>
+      a.spender.toLowerCase() < b.spender.toLowerCase() ? -1 : 1,
+    );
+    expect(await listed(desk)).toEqual({ allowances: due, has_more: false, next_cursor: null });
+    const first = await listed(desk, { limit: '2' });
+    expect(first).toMatchObject({ allowances: due.slice(0, 2), has_more: true });
+    const rest = { allowances: due.slice(2), has_more: false, next_cursor: null };
+    expect(await listed(desk, { limit: '2', cursor: first.next_cursor })).toEqual(rest);
+    const chain = await desk.chains.evm.allowances(owner);
+    expect(chain.map(({ units }) => units ?? null).sort()).toEqual([5n, 2_000_000n, null].sort());
+
+    for (const address of [...others, spender]) await call(desk, 'wal_1', approves(address, 0n));
+    await desk.run();
+    expect(await listed(desk)).toMatchObject({ allowances: [] });
+  });
+
+  it('may be of a token of the tenant', async () => {
+    const { desk } = await pairOf();
+    const contract = `0x${'c'.repeat(40)}`;
+    const terms = { symbol: 'OWN', name: 'Own', network: desk.network, decimals: 2, contract, supplyCap: '9' };
+    const token = { id: 'ast_OWN', version: 1, status: 'active' as const, ...terms };
+    await done(desk.store, desk.tenant, { puts: [create(tokenAssetType, token)] });
+    const adapter = { ...desk.deps.adapters.get('self_hosted')! };
+    adapter.allowances = async () => [{ contract, spender: somewhere.toLowerCase(), units: 250n }];
+    Object.assign(desk.deps, { adapters: new Map([['self_hosted', adapter]]) });
+    expect((await listed(desk)).allowances).toMatchObject([{ asset: 'OWN', spender: somewhere, amount: '2.5' }]);
+  });
+
+  it.each([
+    ['on Bitcoin', testnet, undefined],
+    ['on Solana', devnet, undefined],
+    ['at a custodian', sepolia, 'fireblocks'],
+  ] as const)('are 422 %s', async (_, network, provider) => {
+    const desk = await StuckDesk.start(network);
+    if (provider !== undefined) {
+      await desk.changeWallet({ provider });
+      Object.assign(desk.deps, { adapters: new Map([[provider, { info: { displayName: 'The custodian' } }]]) });
+    }
+    await expect(listed(desk)).rejects.toMatchObject({
+      ...{ kind: 'providerRejected', details: [{ issue: 'not_supported' }] },
+    });
   });
 });
 
@@ -193,7 +261,7 @@ describe('units of another account', () => {
     ]);
     const [last] = (await desk.store.movements(desk.tenant, 'wal_2', 99)).filter(({ asset }) => asset === 'USDC');
     expect(last).toMatchObject({ kind: 'deposit', counterparty: owner });
-    expect(await allowed(desk, spender)).toBe(10n ** 42n - 1n);
+    expect(await allowed(desk, spender)).toBe('unlimited');
   });
 
   it('of the caller itself need its own allowance, and are reserved like a transfer', async () => {
@@ -242,6 +310,9 @@ describe('units of another account', () => {
     await desk.run();
     expect((await shown(desk, 'wal_2', first.id)).status).toBe('completed');
     expect(await heldBy(desk, 'wal_1')).toEqual([0n, 3n]);
+    // Of its amount no more is left.
+    const context = contextAt(desk.nowMs, desk.store, { tenant: desk.tenant });
+    expect((await factsOfRequest(context, { intent_id: id }, '')).availableUnits).toBe(3n);
     await desk.changeWallet({ status: 'active' });
     await expect(
       desk.transfer({ asset: 'USDC', amount: '0.000001', destination: { address: somewhere } }),
@@ -272,6 +343,17 @@ describe('units of another account', () => {
     expect(await desk.intent(id)).toMatchObject({ status: 'completed', subStatus: null });
     expect(await heldBy(desk, 'wal_1')).toEqual([whole - 9n, 0n]);
     for (const [own, theirs] of await sidesOf(desk, 'wal_1')) expect(own).toEqual(theirs);
+  });
+
+  it('of a token that only its own tenant knows are not taken from a wallet of another tenant', async () => {
+    const { desk, owner, spender } = await approved(9n);
+    const { id } = await call(desk, 'wal_2', takes(owner, spender, 9n));
+    const record = (await desk.store.read(desk.tenant, intentType, id))!;
+    const token = { symbol: 'USDC', name: 'its own', contract: usdc, decimals: 6 };
+    const task = { tenant: 'tn_other', record: { ...record, token } } as unknown as Loaded;
+    await debitOwner(desk.deps, task, '0xabc');
+    const { available } = (await desk.store.readWithBalances(desk.tenant, walletType, 'wal_1'))!.balances.get('USDC')!;
+    expect(available).toBe(whole);
   });
 
   it('are screened by owner and target', async () => {

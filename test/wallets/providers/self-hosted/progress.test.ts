@@ -40,6 +40,8 @@ test('one that waits is asked for again soon, one in a block when it is final', 
   expect(progress({ state: 'confirming', confirmedAtMs: 7_000 })).toMatchObject({
     ...{ stage: 'confirming', subStatus: null, againAtMs: 7_000 },
   });
+  // A reorganisation that moves it is seen within two blocks.
+  expect(progress({ state: 'confirming', confirmedAtMs: 99_000 })).toMatchObject({ againAtMs: 8_000 });
   expect(progress({ state: 'confirmed' })).toMatchObject({ stage: 'completed', feePaid: { asset: 'ETH', units: 21n } });
 });
 
