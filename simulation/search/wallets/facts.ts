@@ -57,7 +57,8 @@ export function learn(tenancy: Tenancy, call: LearnedCall): boolean {
 
 const transferPath = /^\/v1\/wallets\/(wal_[^/?]+)\/transaction-intents$/;
 /** Resources of which the model needs more than their calls say. */
-const unmodelled = /^\/v1\/(?:policies\/|compliance\/lists\/|tokens|treasury|vaults)(?!.*\/evaluate$)/;
+const unmodelled =
+  /^\/v1\/(?:change-proposals\/|policies\/|compliance\/lists\/|tokens|treasury|vaults)(?!.*\/evaluate$)/;
 
 function noteTransfer(tenancy: Tenancy, { asked, answer, askedMs, answeredMs }: LearnedCall, walletId: string): void {
   const body = asked.body as (RequestedTransfer['body'] & TransferOptions) | undefined;

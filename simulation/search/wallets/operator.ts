@@ -154,7 +154,9 @@ export class Operator {
     if (route !== undefined) landmarks.reach(`pair ${route.operationId} ${status}`);
     if (status > 299) landmarks.refused(route?.operationId ?? `${method} ${target}`, answer);
     if (method === 'POST' && status < 300) {
-      for (const id of [answer.body?.id, answer.body?.primary_key_id]) if (typeof id === 'string') tenancy.told.add(id);
+      // A proposed change names what it makes.
+      const { id, primary_key_id: keyId, resource } = answer.body ?? {};
+      for (const each of [id, keyId, resource?.id]) if (typeof each === 'string') tenancy.told.add(each);
     }
     answers.answered(asked, answer, before);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
