@@ -1,5 +1,5 @@
 /**
- * A key whose nodes get new shares, again and again, while another client signs with it: refreshes fail, are continued and are asked
+ * A key whose nodes get new shares several times while another client signs with it: refreshes fail, are continued and are asked
  * for by two clients at once, and sessions have begun with shares that are replaced meanwhile.
  *
  * Where nothing but the faults of a bad day happens, every version is made at the end, and the key signs.
