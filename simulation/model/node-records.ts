@@ -6,7 +6,8 @@
  * record contains no polynomial. A node replaces a share only together with the final record of the session that made the new one, by the
  * next version; until then it keeps a result of such a session that it has signed. The node reveals a sealing key only after the store says that the attempt is dead.
  */
-import type { DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgOpen, DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
 import {
   type DkgRecordJson,
   dkgRecordsIn,
@@ -45,12 +46,14 @@ export function nodeRecords(): Checker {
   const records = new Map<string, DkgRecordJson>();
   /** "node/1 tenant/key": of its share. */
   const versions = new Map<string, number>();
+  /** "node/1 tenant/session attempt": it was shown an opening of another node, which has not signed the result of an earlier one. */
+  const renounced = new Set<string>();
   /** The actor that is still making a key may write a key that is being deleted. */
   const deleted = new Set<string>();
   /** Nodes with a lost or rolled-back store, or with another process writing to it. */
   const unknown = new Set<string>();
 
-  function follows(before: DkgRecordJson | undefined, next: DkgRecordJson): string | undefined {
+  function follows(about: string, before: DkgRecordJson | undefined, next: DkgRecordJson): string | undefined {
     const { phase } = next;
     if (dealt.has(phase) !== (next.dealing !== undefined))
       return `it is ${phase}, and its polynomial is there, or gone`;
@@ -60,12 +63,19 @@ export function nodeRecords(): Checker {
     const isSigned = before.phase === 'provisional' && before.terms?.refresh !== undefined;
     const [same, later] = isSigned ? afterResult : (following[before.phase] ?? [[], []]);
     if (!(to === from ? same : later).includes(phase)) return `${phase} (${to}) follows ${before.phase} (${from})`;
+    if (isSigned && to !== from && !renounced.has(`${about} ${to}`)) return 'it gives up a result that all may sign';
     if (to !== from) return undefined;
     if (before.dealing && next.dealing && before.dealing.opening.signature !== next.dealing.opening.signature)
       return 'it deals one attempt twice';
     const ids = ({ dealers = [] }: DkgRecordJson) => dealers.map(({ dealer }) => dealer);
     const lost = phase === 'dealing' ? ids(before).find((dealer) => !ids(next).includes(dealer)) : undefined;
     return lost === undefined ? undefined : `it loses the share of dealer ${lost}`;
+  }
+
+  function shows({ to, message: { attempt, body } }: WireEnvelope): void {
+    const [role, id, , tenant, session] = to.split('/');
+    const { renounced: opening } = body.value as DkgOpen;
+    if (opening && opening.dealer !== Number(id)) renounced.add(`${role}/${id} ${tenant}/${session} ${attempt}`);
   }
 
   /** `made`: the keys whose sessions became final in the same write. */
@@ -97,7 +107,7 @@ export function nodeRecords(): Checker {
             const before = records.get(`${process} ${name}`);
             records.set(`${process} ${name}`, dkg);
             const isUnknown = unknown.has(process) || (before === undefined && deleted.has(`${process} ${name}`));
-            const wrong = isUnknown ? undefined : follows(before, dkg);
+            const wrong = isUnknown ? undefined : follows(`${process} ${name}`, before, dkg);
             if (wrong) return `the record of ${process} of the key ${name}: ${wrong}`;
             const of = keyOf(name, dkg);
             const hasKey = keys.some(({ name: id, key }) => id === of.name && (key.version ?? 1) === of.version);
@@ -114,6 +124,7 @@ export function nodeRecords(): Checker {
         case 'frame': {
           const { envelope, touched } = observation;
           const { from, message } = envelope;
+          if (message.body.case === 'dkgOpen') shows(envelope);
           if (touched || !from.startsWith('node/')) return undefined;
           const [role, id, , tenant, session] = from.split('/');
           const process = `${role}/${id}`;

@@ -1,5 +1,5 @@
 /**
- * A key whose nodes get new shares, again and again, while another client signs with it: refreshes fail, are continued and are asked
+ * A key whose nodes get new shares several times while another client signs with it: refreshes fail, are continued and are asked
  * for by two clients at once, and sessions have begun with shares that are replaced meanwhile.
  *
  * Where nothing but the faults of a bad day happens, every version is made at the end, and the key signs.
@@ -33,6 +33,9 @@ export function refreshes(
     plan.add({ call: 'refresh_key', session: key, version: asked });
   };
   for (let round = draw.int(2, 5); round > 0; round -= 1) {
+    // Other nodes have signed their results of an attempt that fails for a lie, and deal in the next one.
+    if (swarm.profile === 'hostile' && liars > 0 && draw.chance(0.3))
+      renewing.fault({ fault: 'bad_share', target: `node/${draw.pick(swarm.liars)}`, count: 1 });
     refresh(renewing);
     if (draw.chance(0.4)) refresh(renewing);
     if (draw.chance(0.3)) renewing.add({ call: 'sign', session: renewing.session(), key, ...keystore });

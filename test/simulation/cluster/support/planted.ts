@@ -314,4 +314,13 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     seeds: 10,
     foundBy: 2,
   },
+  {
+    name: 'result-given-up',
+    flaw: 'a node that has signed its result of new shares gives it up for a later attempt, while all may sign it',
+    edits: [{ file: 'nodes/dkg/refreshing.js', from: "if (state.phase === 'provisional')", to: 'if (false)' }],
+    invariants: ['node-record-as-modelled'],
+    profile: 'hostile',
+    seeds: 20,
+    foundBy: 10,
+  },
 ];
