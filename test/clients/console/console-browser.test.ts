@@ -212,7 +212,7 @@ describeInBrowser('the console on an embedded service', (open) => {
   });
 
   apiStories(open, () => running);
-  scenarioStory(open, () => running);
+  scenarioStory(open, () => ({ url: `http://${running.service.httpAddress}`, token: running.token }));
 
   test('load is plotted with its refusals, its faults and what a generator intends, and is the same in tables', async () => {
     const page = await open(`${url()}#/load`);

@@ -1,7 +1,8 @@
 /** The console in a real browser, in the other worlds: several clusters, a sandbox without faults, the processes of `signmesh up`. */
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consoleFiles } from '../../../clients/console/files.ts';
 import { cluster } from '../../../clients/testing/index.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from '../../../clients/testing/live-process.ts';
 import { systemRandom, systemTimers } from '../../../core/actors/live/ports.ts';
 import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
@@ -14,8 +15,10 @@ import type { TenantStore } from '../../../wallets/store/contract.ts';
 import { FakeSessions } from '../../support/fake-control.ts';
 import { restApp } from '../../support/rest-app.ts';
 import { issueToken, sharedCluster } from '../../support/shared-cluster.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { until } from '../../support/until.ts';
 import { chips, describeInBrowser, go, isLive, pingAnInbox } from './support/console-page.ts';
+import { scenarioStory } from './support/scenario-story.ts';
 
 describeInBrowser('the console in a browser', (open) => {
   test('of signmesh/testing with several clusters: each has its nodes', async () => {
@@ -121,5 +124,16 @@ describeInBrowser('the console in a browser', (open) => {
     } finally {
       await shared.stop();
     }
+  });
+
+  // Each run does it on an embedded service (console-browser.test.ts).
+  describe.runIf(isThorough)('on the processes of a cluster that takes faults', () => {
+    let live: LiveProcess;
+    beforeAll(async () => {
+      const environment = testVariables({ nodes: 5, partialTimeoutMs: 300, nodesWaitMs: 2_000 });
+      live = await startLiveProcess({ environment });
+    });
+    afterAll(() => live?.stop());
+    scenarioStory(open, () => ({ url: live.ready.http, token: live.ready.token }));
   });
 });

@@ -1,16 +1,22 @@
-/** What a page did, saved as a scenario: a test of a file that has a browser and an embedded service which runs scenarios. */
+/** What a page did, saved as a scenario: a test of a file that has a browser and a service which runs scenarios. */
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { loadScenario } from '../../../../scenarios/runner/load.ts';
 import { runSimulated } from '../../../../scenarios/runner/simulated-world.ts';
-import type { Running } from '../../../simulation/embedded/support/service.ts';
 import { until } from '../../../support/until.ts';
 import { go, isLive } from './console-page.ts';
 
-export function scenarioStory(open: (url: string) => Promise<Page>, running: () => Running): void {
+export function scenarioStory(
+  open: (url: string) => Promise<Page>,
+  service: () => { readonly url: string; readonly token: string },
+): void {
   test('what a page did is saved as a scenario, which replays and runs here', async () => {
-    const page = await open(`http://${running().service.httpAddress}/#/faults`);
+    const { url, token } = service();
+    const page = await open(`${url}/`);
+    await page.evaluate(`sessionStorage.setItem('signmesh-token', ${JSON.stringify(token)})`);
+    await page.reload();
     await isLive(page);
+    await go(page, 'Faults');
     const save = page.getByRole('button', { name: 'Save as scenario' });
     await save.click();
     await page.locator('#scenario', { hasText: 'This page has done nothing yet that a step can say.' }).waitFor();
@@ -38,7 +44,7 @@ export function scenarioStory(open: (url: string) => Promise<Page>, running: () 
       { session: 'signature-3', state: 'BACKEND_COMPLETED' },
     ]);
     expect(runSimulated(scenario).verdict).toEqual({ kind: 'passed' });
-    expect(text).not.toContain(running().token);
+    expect(text).not.toContain(token);
 
     await page.getByRole('button', { name: 'Run it here' }).press('Enter');
     await page.locator('#scenario-progress .chip.completed', { hasText: 'passed' }).waitFor();
