@@ -31,8 +31,8 @@ const requests: ReadonlySet<string> = new Set(['partialRequest', 'dkgOpen', 'dkg
 const scanMs = 9_500;
 /** In calm, the scan of the next second finds it. */
 const endedByMs = 2_500;
-/** A session of new shares lives as long as its order. */
-const refreshMs = 31 * 86_400_000;
+/** A session of new shares: a century. */
+const refreshMs = 36_525 * 86_400_000;
 
 export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: History, beganMs: number): Checker {
   /** The offset of the coordinator's clock from virtual time. */

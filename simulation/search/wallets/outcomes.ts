@@ -5,17 +5,10 @@
 import type { Route } from '../../../gateway/api/route.ts';
 import { isIdempotent, isStreaming, pathParameters } from '../../../gateway/api/route-table.ts';
 
-/**
- * A step of one client would end what all others do: it freezes their tenant, has others approve their changes, or takes their token.
- * test/simulation/service/{frozen-tenant,change-control}.test.ts and test/gateway/access-tokens.test.ts try these in the middle of others.
- */
-const stopsOthers = new Set(['freezeTenant', 'putChangeControl', 'rotateAccessToken', 'revokeAccessToken']);
-
 /** Routes of the sandbox's own control have a page and a world of their own; a stream is no call with one answer. */
 export function isSearched(route: Route): boolean {
-  const { path, tag, operationId } = route;
-  if (isStreaming(route) || stopsOthers.has(operationId)) return false;
-  return tag !== 'Sandbox' || path.startsWith('/v1/sandbox/tokens');
+  const { path, tag } = route;
+  return !isStreaming(route) && (tag !== 'Sandbox' || path.startsWith('/v1/sandbox/tokens'));
 }
 
 /** As landmarks, e.g. "pair createWallet 201", "pair createWallet replayed". */
