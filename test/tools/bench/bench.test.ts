@@ -103,6 +103,9 @@ test.runIf(isThorough)(everyDoor, async () => {
     expect(verified).toBe(signatures);
     expect(signatures).toBe(15);
   }
+  expect(results.goes).toHaveLength(1);
+  for (const { got } of results.aims) expect(got).toBeGreaterThan(0);
+  expect(results.aims).toHaveLength(10);
   expect(stderr).toContain('Correctness: holds.');
   expect(leftBehind()).toEqual(before);
 });

@@ -1,9 +1,13 @@
 /** The parts of the bench that could lie: its counting, its reading of the command line. */
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../cli/common/failure.ts';
+import type { Costs } from '../../../tools/bench/aims/costs.ts';
+import { type Aim, aimResults } from '../../../tools/bench/aims/rows.ts';
 import { runLoad } from '../../../tools/bench/load/load.ts';
+import { seedWallets } from '../../../tools/bench/operations/seed.ts';
 import { parseOptions } from '../../../tools/bench/report/options.ts';
-import { type RatioInput, ratiosOf } from '../../../tools/bench/report/ratios.ts';
+import { walletType } from '../../../wallets/custody/wallets/record.ts';
+import { newTenant, startMemoryStore } from '../../support/memory-store.ts';
 
 describe('the load', () => {
   test('keeps as many ceremonies under way as it was told, and counts what ended in time', async () => {
@@ -72,40 +76,41 @@ describe('the load', () => {
 });
 
 describe('the ratios', () => {
-  const phase = (inFlight: number, perSecond: number, cpuMsPerCeremony: number, p50 = 1) => ({
-    ...{ inFlight, perSecond, cpuMsPerCeremony, latency: { p50 } },
-  });
-  const measured = (rest: number, restP50: number): RatioInput =>
-    ({
-      cores: 2,
-      signing: [
-        { door: 'rest', scheme: 'ecdsa', ...phase(64, rest, 0.8) },
-        { door: 'rest', scheme: 'ecdsa', ...phase(1, 100, 2, restP50) },
-        { door: 'rest', scheme: 'ed25519', ...phase(64, 800, 2) },
-      ],
-      floor: {
-        ecdsa: [phase(1, 1000, 0.5, 0.5), phase(64, 5000, 0.2)],
-        frost: { perSecond: 500, times: 1, cpuMs: 1.6 },
-      },
-      dkg: [],
-      operations: [],
-      deliveries: undefined,
-      bare: undefined,
-      references: undefined,
-    }) as unknown as RatioInput;
+  const aims: readonly Aim[] = [
+    { name: 'cost', of: 'a floor', isMost: true, aim: 1.2, reached: 2, ratio: ({ rest, floor }) => rest / floor },
+    {
+      name: 'share',
+      of: 'a route',
+      isMost: false,
+      aim: 0.5,
+      reached: 0.4,
+      ratio: ({ bareRoute, read }) => bareRoute / read,
+    },
+  ];
+  const go = (rest: number, read: number) => ({ rest, floor: 1, read, bareRoute: 1 }) as Costs;
 
-  test('are of what stands beside, by rate and by CPU, and only of what was measured', () => {
-    const aims = ratiosOf(measured(2000, 1.5)).map(({ got, met }) => [got, met]);
-    expect(aims).toEqual([
-      ['0.40 (by CPU 0.25)', true],
-      ['3.00 times', true],
-      ['0.80 (by CPU 0.80)', true],
+  test('are medians of the goes, each beside its own reference', () => {
+    const results = aimResults([go(1.5, 2), { ...go(8, 2), floor: 8 }, go(9, 5)], aims);
+    expect(results).toMatchObject([
+      { got: 1.5, least: 1, largest: 9, isMet: false, isInBudget: true },
+      { got: 0.5, least: 0.2, largest: 0.5, isMet: true, isInBudget: true },
     ]);
+    expect(aimResults([], aims)).toEqual([]);
   });
 
-  test('miss what is below the aim', () => {
-    expect(ratiosOf(measured(1990, 1.6)).map(({ met }) => met)).toEqual([false, false, true]);
+  test('leave the budget a tenth beyond what was reached', () => {
+    const inBudget = (rest: number, read: number) => aimResults([go(rest, read)], aims).map((each) => each.isInBudget);
+    expect(inBudget(2.19, 1 / 0.37)).toEqual([true, true]);
+    expect(inBudget(2.21, 1 / 0.36)).toEqual([false, false]);
   });
+});
+
+test('the wallets for the reads are ones that the store takes', async () => {
+  const store = await startMemoryStore().open({ nowMs: () => 0 });
+  const tenant = newTenant();
+  const id = await seedWallets(store, tenant, 3);
+  const found = await store.readWithBalances(tenant, walletType, id);
+  expect([...found!.balances.keys()]).toEqual(['ETH']);
 });
 
 describe('the command line', () => {
@@ -141,6 +146,7 @@ describe('the command line', () => {
       reconRows: 0,
       sessions: [],
       simulationRuns: 0,
+      goes: 0,
     };
     expect(quick.simulationRuns).toBeLessThan(full.simulationRuns);
     expect(quick.reconRows).toBeLessThan(full.reconRows);

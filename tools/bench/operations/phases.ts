@@ -120,6 +120,15 @@ async function vaultSigner({ client }: BenchCluster, http: HttpClient): Promise<
   };
 }
 
+/** Reads of a wallet of a new tenant. */
+export async function walletReader(cluster: BenchCluster, callers: number) {
+  const { client, walletId } = await tenantWith(cluster, walletsFew, callers);
+  const one = async () => {
+    answered(await client.send('GET', `/v1/wallets/${walletId}`), 200);
+  };
+  return { one, close: () => client.close() };
+}
+
 /** A new tenant with so many wallets, and the id of one of them. */
 async function tenantWith(cluster: BenchCluster, wallets: number, callers: number) {
   const token = newToken('sandbox', randomBytes);

@@ -3,7 +3,7 @@ import { systemClock, systemRandom } from '../../../core/actors/live/ports.ts';
 import { newId } from '../../../proto/ids.ts';
 import { type WalletRecord, walletType } from '../../../wallets/custody/wallets/record.ts';
 import { create } from '../../../wallets/store/changes.ts';
-import type { TenantStore } from '../../../wallets/store/contract.ts';
+import type { MovementCause, TenantStore } from '../../../wallets/store/contract.ts';
 
 const atOnce = 64;
 
@@ -16,9 +16,10 @@ export async function seedWallets(store: TenantStore, tenant: string, count: num
       left -= 1;
       const wallet = sandboxWallet(left);
       last = wallet.id;
+      const movement: MovementCause = { kind: 'deposit', of: null, txId: null, counterparty: null };
       await store.commit(tenant, {
         puts: [create(walletType, wallet)],
-        ledger: [{ walletId: wallet.id, asset: 'ETH', available: 1_000_000_000_000_000_000n, reserved: 0n }],
+        ledger: [{ walletId: wallet.id, asset: 'ETH', available: 1_000_000_000_000_000_000n, reserved: 0n, movement }],
       });
     }
   };

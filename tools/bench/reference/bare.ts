@@ -4,18 +4,24 @@
  */
 import { Redis } from 'ioredis';
 import { httpClient } from '../../../clients/load/calls/http.ts';
+import { cpuSeconds } from '../../../clients/load/measure/processes.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
 import { withChild } from './child.ts';
 
 export interface BareRates {
-  readonly fastify: readonly LoadResult[];
+  readonly fastify: readonly RouteRate[];
   readonly redis: readonly LoadResult[];
+}
+
+export interface RouteRate extends LoadResult {
+  /** CPU milliseconds of the server's process for one request. */
+  readonly cpuMsEach: number;
 }
 
 const recordBytes = 1000;
 
 export async function bareRates(redisUrl: string, inFlights: readonly number[], countMs: number): Promise<BareRates> {
-  const fastify: LoadResult[] = [];
+  const fastify: RouteRate[] = [];
   const redis: LoadResult[] = [];
   for (const inFlight of inFlights) {
     fastify.push(await fastifyRate(inFlight, countMs));
@@ -24,16 +30,24 @@ export async function bareRates(redisUrl: string, inFlights: readonly number[], 
   return { fastify, redis };
 }
 
-function fastifyRate(inFlight: number, countMs: number): Promise<LoadResult> {
-  return withChild('bare-server', async (port: number) => {
+export function fastifyRate(inFlight: number, countMs: number): Promise<RouteRate> {
+  return withChild('bare-server', async (port: number, pid) => {
     const client = httpClient(`http://127.0.0.1:${port}`, 'none', inFlight);
     const ceremony = async () => {
       const { status } = await client.send('GET', '/');
       if (status !== 200) throw new Error(`HTTP ${status}`);
     };
-    const result = await runLoad({ inFlight, warmMs: countMs / 2, countMs, ceremony });
+    const used = () => cpuSeconds({ server: pid }).server ?? 0;
+    let [before, after] = [0, 0];
+    const onCounting = () => {
+      before = used();
+    };
+    const onCounted = () => {
+      after = used();
+    };
+    const result = await runLoad({ inFlight, warmMs: countMs / 2, countMs, ceremony, onCounting, onCounted });
     await client.close();
-    return result;
+    return { ...result, cpuMsEach: (1000 * (after - before)) / Math.max(1, result.completed) };
   });
 }
 

@@ -3,6 +3,8 @@
 import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
 import type { MemoryUse } from '../../../clients/load/measure/processes.ts';
 import type { Check } from '../../../clients/load/verdict/check.ts';
+import type { Costs } from '../aims/costs.ts';
+import type { AimResult } from '../aims/rows.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { RedisUse } from '../cluster/redis-use.ts';
 import type { FlatPoint } from '../flat/phases.ts';
@@ -119,10 +121,14 @@ export interface Results {
   readonly recon: ReconRate | undefined;
   readonly reconRedis: ReconRate | undefined;
   readonly start: StartRates | undefined;
+  /** Of each go; empty when the aims were not measured. */
+  readonly goes: readonly Costs[];
   readonly memoryIdle: Readonly<Record<string, MemoryUse>>;
   readonly memory: Readonly<Record<string, MemoryUse>>;
   /** The load generator against a bare server, and the service beside it. Empty: not measured. */
   readonly generator: readonly GeneratorCapacity[];
   readonly correctness: Correctness;
   readonly targets: readonly Target[];
+  /** Of `goes`. */
+  readonly aims: readonly AimResult[];
 }

@@ -79,7 +79,8 @@ export function tableOf(results: Results): string {
   if (results.simulation.length > 0) lines.push(...simulationLines(results.simulation));
   if (results.transfers !== undefined) lines.push(...transferLines(results.transfers));
   if (Object.keys(results.memory).length > 0) lines.push(...processLines(results));
-  lines.push('', 'Aims', '');
+  if (results.aims.length > 0) lines.push(...aimLines(results));
+  lines.push('', 'Other aims', '');
   lines.push(
     ...grid(
       ['', 'aim', 'here', ''],
@@ -98,6 +99,23 @@ export function tableOf(results: Results): string {
     '',
   );
   return lines.join('\n');
+}
+
+function aimLines({ aims, goes }: Results): string[] {
+  return [
+    '',
+    `Ratios of CPU time: the median, the least and the largest over the goes (${goes.length})`,
+    '',
+    ...grid(
+      ['', 'of', 'here', 'aim', '', 'budget', ''],
+      aims.map(({ name, of, isMost, got, least, largest, aim, budget, isMet, isInBudget }) => {
+        const sign = isMost ? '<=' : '>=';
+        const here = `${fixed(got)} (${fixed(least)} - ${fixed(largest)})`;
+        const limits = [`${sign} ${fixed(aim)}`, isMet ? 'met' : 'missed', `${sign} ${fixed(budget)}`];
+        return [name, of, here, ...limits, isInBudget ? 'kept' : 'EXCEEDED'];
+      }),
+    ),
+  ];
 }
 
 function floorLines({ ecdsa, frost }: NonNullable<Results['floor']>): string[] {

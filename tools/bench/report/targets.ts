@@ -1,17 +1,15 @@
 /** The service's targets on two cores with everything on them, including the load generator. */
 
-import { type RatioInput, ratiosOf } from './ratios.ts';
 import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = RatioInput & Pick<Results, 'generator' | 'simulation' | 'transfers' | 'start' | 'memory'>;
+type Measured = Pick<Results, 'operations' | 'generator' | 'simulation' | 'transfers' | 'start' | 'memory'>;
 
 /** The targets that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
   const { operations, generator, simulation, transfers, start, memory } = measured;
   const targets: Target[] = [
-    ...ratiosOf(measured),
     ...listTargets(operations),
     ...eventTargets(operations),
     ...simulationTargets(simulation),
