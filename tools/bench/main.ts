@@ -21,7 +21,7 @@ import { signOperation } from '../../clients/load/operations/sign.ts';
 import type { Check } from '../../clients/load/verdict/check.ts';
 import { ReceiptChecks, signatureCheck } from '../../clients/load/verdict/receipts.ts';
 import { type Evidence, verifyAll } from '../../clients/load/verdict/signatures.ts';
-import { type Costs, costsOfGoes, type GoBench } from './aims/costs.ts';
+import { costsOfGoes, type GoBench } from './aims/costs.ts';
 import { aimResults } from './aims/rows.ts';
 import { BenchCluster } from './cluster/cluster.ts';
 import { readProbes } from './cluster/probes.ts';
@@ -51,6 +51,7 @@ import {
 } from './report/options.ts';
 import type {
   Correctness,
+  Costs,
   DkgPhase,
   Floor,
   LadderPhase,

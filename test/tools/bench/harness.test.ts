@@ -1,11 +1,11 @@
 /** The parts of the bench that could lie: its counting, its reading of the command line. */
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../cli/common/failure.ts';
-import type { Costs } from '../../../tools/bench/aims/costs.ts';
 import { type Aim, aimResults } from '../../../tools/bench/aims/rows.ts';
 import { runLoad } from '../../../tools/bench/load/load.ts';
 import { seedWallets } from '../../../tools/bench/operations/seed.ts';
 import { parseOptions } from '../../../tools/bench/report/options.ts';
+import type { Costs } from '../../../tools/bench/report/results.ts';
 import { walletType } from '../../../wallets/custody/wallets/record.ts';
 import { newTenant, startMemoryStore } from '../../support/memory-store.ts';
 

@@ -22,28 +22,7 @@ import { bullmqRate } from '../reference/bullmq.ts';
 import { frostRate } from '../reference/cryptography.ts';
 import { nobleRates } from '../reference/noble.ts';
 import type { DoorName, SigningScheme } from '../report/options.ts';
-import type { Phase } from '../report/results.ts';
-
-/** CPU milliseconds of the service, or of the reference, for one; the load generator does not count. */
-export interface Costs {
-  /** The bare floor, and the last rung of its ladder: with all promises. */
-  readonly floor: number;
-  readonly lastRung: number;
-  readonly coordinator: number;
-  readonly rest: number;
-  readonly frost: number;
-  readonly frostAlone: number;
-  readonly key: Readonly<Record<SigningCurve, number>>;
-  readonly nobleKey: Readonly<Record<SigningCurve, number>>;
-  readonly transfer: number;
-  readonly read: number;
-  readonly bareRoute: number;
-  readonly delivery: number;
-  readonly bareJob: number;
-  /** Milliseconds: p50 of a caller that is alone. */
-  readonly p50: number;
-  readonly lastRungP50: number;
-}
+import type { Costs, Phase } from '../report/results.ts';
 
 /** The bench, as this needs it. */
 export interface GoBench {

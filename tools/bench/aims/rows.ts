@@ -3,8 +3,9 @@
  * last rung of the ladder: the bare floor with every promise of the service added, and nothing else. A budget is what a good
  * commit reached, and a tenth: `--strict` fails beyond it. An aim that is met becomes the budget.
  */
+
+import type { AimResult, Costs } from '../report/results.ts';
 import { median } from '../start/starts.ts';
-import type { Costs } from './costs.ts';
 
 export interface Aim {
   readonly name: string;
@@ -67,20 +68,6 @@ export const aims: readonly Aim[] = [
     ratio: ({ p50, lastRungP50 }) => p50 / lastRungP50,
   },
 ];
-
-export interface AimResult {
-  readonly name: string;
-  readonly of: string;
-  readonly isMost: boolean;
-  readonly aim: number;
-  readonly budget: number;
-  /** Of the goes: the median, the least and the largest. */
-  readonly got: number;
-  readonly least: number;
-  readonly largest: number;
-  readonly isMet: boolean;
-  readonly isInBudget: boolean;
-}
 
 const tolerance = 1.1;
 

@@ -3,8 +3,6 @@
 import type { SigningCurve } from '../../../clients/load/calls/signing-caller.ts';
 import type { MemoryUse } from '../../../clients/load/measure/processes.ts';
 import type { Check } from '../../../clients/load/verdict/check.ts';
-import type { Costs } from '../aims/costs.ts';
-import type { AimResult } from '../aims/rows.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { RedisUse } from '../cluster/redis-use.ts';
 import type { FlatPoint } from '../flat/phases.ts';
@@ -79,6 +77,41 @@ export interface Target {
   readonly aim: string;
   readonly got: string;
   readonly met: boolean;
+}
+
+/** CPU milliseconds of the service, or of the reference, for one; the load generator does not count. */
+export interface Costs {
+  /** The bare floor, and the last rung of its ladder: with all promises. */
+  readonly floor: number;
+  readonly lastRung: number;
+  readonly coordinator: number;
+  readonly rest: number;
+  readonly frost: number;
+  readonly frostAlone: number;
+  readonly key: Readonly<Record<SigningCurve, number>>;
+  readonly nobleKey: Readonly<Record<SigningCurve, number>>;
+  readonly transfer: number;
+  readonly read: number;
+  readonly bareRoute: number;
+  readonly delivery: number;
+  readonly bareJob: number;
+  /** Milliseconds: p50 of a caller that is alone. */
+  readonly p50: number;
+  readonly lastRungP50: number;
+}
+
+export interface AimResult {
+  readonly name: string;
+  readonly of: string;
+  readonly isMost: boolean;
+  readonly aim: number;
+  readonly budget: number;
+  /** Of the goes: the median, the least and the largest. */
+  readonly got: number;
+  readonly least: number;
+  readonly largest: number;
+  readonly isMet: boolean;
+  readonly isInBudget: boolean;
 }
 
 export interface Correctness {
