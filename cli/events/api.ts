@@ -2,13 +2,24 @@
 import { randomBytes } from 'node:crypto';
 import type { Intent, ProviderConnection, Wallet } from '../../clients/client/generated-api.ts';
 import { type Client, createClient } from '../../clients/client/index.ts';
+import { type TestOutcome, testAmounts } from '../../wallets/providers/port/test-triggers.ts';
 import { Failure } from '../common/failure.ts';
 import type { ServiceTarget } from './target.ts';
 
 export const evmNetwork = 'eip155:11155111';
+export const plain = '0.01';
+/** The shortest time limit for approvers. */
+export const shortestApprovalS = 60;
+
+/** The amount that makes a simulated provider act so. */
+export function amountFor(outcome: TestOutcome): string {
+  return testAmounts.find((each) => each.outcome === outcome)!.amount;
+}
 
 /** A simulated provider, or the cluster’s own nodes. */
 export type Provider = 'sandbox' | 'self_hosted';
+
+export type Recipe = (api: RecipeApi) => Promise<unknown>;
 
 export class RecipeApi {
   readonly client: Client;

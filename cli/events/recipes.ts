@@ -2,33 +2,25 @@
  * Causes each type of event: by calls of the public API, in order. Created resources remain, except webhooks, which the service
  * would call.
  */
-import type {
-  AddReconDrift,
-  Intent,
-  ReconException,
-  ReconJob,
-  ResolveReconException,
-  Strategy,
-  Token,
-  TokenOrder,
-  TreasuryPlan,
-  Vault,
-  Wallet,
-} from '../../clients/client/generated-api.ts';
+import type { Intent, Wallet } from '../../clients/client/generated-api.ts';
 import { eventTypes } from '../../wallets/delivery/events/public.ts';
-import { type TestOutcome, testAmounts } from '../../wallets/providers/port/test-triggers.ts';
+import { assetOf } from '../../wallets/networks/assets.ts';
+import { type CallersCall, callData } from '../../wallets/networks/token-calls.ts';
 import { sandboxSessions } from '../cluster-files/sandbox.ts';
-import { addressOf, evmNetwork, type RecipeApi } from './api.ts';
+import { addressOf, amountFor, evmNetwork, plain, type Recipe, type RecipeApi, shortestApprovalS } from './api.ts';
+import {
+  differs,
+  moduleAccess,
+  orders,
+  plans,
+  proposals,
+  recon,
+  resolve,
+  strategies,
+  tokens,
+  vaults,
+} from './companion-recipes.ts';
 
-export type Recipe = (api: RecipeApi) => Promise<unknown>;
-
-const amountFor = (outcome: TestOutcome): string => testAmounts.find((each) => each.outcome === outcome)!.amount;
-const plain = '0.01';
-/** The service asks a provider for its statement for a minute. */
-const failedWithinMs = 120_000;
-const activeWithinMs = 30_000;
-/** The shortest time limit for approvers. */
-const shortestApprovalS = 60;
 /** No process listens there. */
 const nowhere = 'http://127.0.0.1:9/signmesh-trigger';
 /** On the list of sanctioned test addresses. */
@@ -121,24 +113,20 @@ async function notFinal(api: RecipeApi, { isUndone }: { readonly isUndone: boole
   }
 }
 
-const usdc = '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238';
-
 /** A wallet lets another one take a unit, which takes it. Meanwhile the policy `default` allows contract calls. */
 async function useAllowance(api: RecipeApi): Promise<void> {
   const { policies, intents } = api.client;
   const [owner, spender] = [await api.wallet('one', 'self_hosted'), await api.wallet('two', 'self_hosted')];
-  const call = async ({ id }: Wallet, selector: string, ...values: readonly string[]) => {
-    const words = values.map((value) => value.replace('0x', '').toLowerCase().padStart(64, '0'));
-    await api.client.waitFor(
-      await intents.callContract(id, { contract: usdc, data: `0x${selector}${words.join('')}` }),
-    );
+  const call = async ({ id }: Wallet, called: CallersCall) => {
+    const data = `0x${Buffer.from(callData(called)).toString('hex')}`;
+    await api.client.waitFor(await intents.callContract(id, { contract: assetOf('USDC')!.contract!, data }));
   };
   const { rules } = (await policies.list().toArray()).find(({ name }) => name === 'default')!;
   const allowed = { id: `trigger-${api.suffix}`, effect: 'allow', when: 'tx.kind == "contract_call"' } as const;
   await policies.put({ name: 'default', rules: [...rules, allowed] });
   try {
-    await call(owner, '095ea7b3', addressOf(spender), '1');
-    await call(spender, '23b872dd', addressOf(owner), addressOf(spender), '1');
+    await call(owner, { kind: 'approve', spender: addressOf(spender), units: 1n });
+    await call(spender, { kind: 'transferFrom', from: addressOf(owner), to: addressOf(spender), units: 1n });
   } finally {
     await policies.put({ name: 'default', rules });
   }
@@ -167,131 +155,6 @@ const controls: Readonly<Record<string, Recipe>> = {
   'risk.rule.deleted': async (api) => api.client.risk.deleteRule((await riskRule(api)).id),
 };
 
-const vaults: Readonly<Record<string, Recipe>> = {
-  created: (api) => vault(api),
-  key_created: (api) => vault(api),
-  archived: async (api) => api.client.vaults.archive((await vault(api)).id),
-  key_deleted: async (api) => api.client.vaults.archive((await vault(api)).id),
-  signature_completed: async (api) => signMessage(api, await vault(api)),
-  signature_pending: async (api) => signMessage(api, await vault(api, { approval_mode: 'human_required' })),
-  signature_denied: async (api) => signMessage(api, await vault(api, { policy: await api.policy({ effect: 'deny' }) })),
-};
-
-const requestVaults: Recipe = ({ client }) => client.modules.requestAccess('vaults', { reason: 'signmesh trigger' });
-const moduleAccess: Readonly<Record<string, Recipe>> = { requested: requestVaults, granted: requestVaults };
-
-const targets = [
-  { asset: 'ETH', weight_bps: 5_000, band_bps: 100 },
-  { asset: 'USDC', weight_bps: 5_000, band_bps: 100 },
-];
-
-/** A strategy of a wallet that holds three quarters ETH at these prices, and is to hold half. */
-async function strategy(api: RecipeApi, over: object = {}): Promise<Strategy> {
-  await api.client.modules.requestAccess('treasury');
-  const { id } = await api.wallet();
-  const name = `trigger ${api.suffix}`;
-  return api.client.treasury.createStrategy({
-    ...{ name, wallet_ids: [id], targets, autonomy: 'within_policy' as const },
-    ...over,
-  });
-}
-
-function plan({ client }: RecipeApi, { id }: Strategy, isDryRun = true): Promise<TreasuryPlan> {
-  return client.treasury.rebalance({ strategy_id: id, dry_run: isDryRun });
-}
-
-const strategies: Readonly<Record<string, Recipe>> = {
-  created: (api) => strategy(api),
-  updated: async (api) => {
-    const { id, wallet_ids } = await strategy(api);
-    const name = `trigger ${api.suffix} again`;
-    await api.client.treasury.putStrategyVersion(id, { name, wallet_ids, targets, autonomy: 'advisory' });
-  },
-  archived: async (api) => api.client.treasury.archiveStrategy((await strategy(api)).id),
-};
-
-const plans: Readonly<Record<string, Recipe>> = {
-  proposed: async (api) => plan(api, await strategy(api)),
-  pending_approval: async (api) => plan(api, await strategy(api, { autonomy: 'human_approval' }), false),
-  ...Object.fromEntries(
-    ['executing', 'updated', 'completed'].map((status): [string, Recipe] => [
-      status,
-      async (api) => plan(api, await strategy(api), false),
-    ]),
-  ),
-  // A policy denies its transfers.
-  failed: async (api) => plan(api, await strategy(api, { policy: await api.policy({ effect: 'deny' }) }), false),
-  cancelled: async (api) => api.client.treasury.cancelPlan((await plan(api, await strategy(api))).id),
-};
-
-/** A token whose deployment is in progress. */
-async function issuing(api: RecipeApi, over: object = {}): Promise<Token> {
-  await api.client.modules.requestAccess('tokens');
-  const wallet = await api.wallet('issuer', 'self_hosted');
-  return api.client.tokens.create({
-    symbol: `T${api.suffix.toUpperCase()}`,
-    name: `trigger ${api.suffix}`,
-    network: evmNetwork,
-    decimals: 6,
-    supply_cap: '1000',
-    issuer_wallet_id: wallet.id,
-    ...over,
-  });
-}
-
-async function issued(api: RecipeApi): Promise<Token> {
-  const { id } = await issuing(api);
-  return api.client.waitUntil(
-    () => api.client.tokens.get(id),
-    ({ status }) => status === 'active',
-    { deadlineMs: activeWithinMs },
-  );
-}
-
-/** To the issuer itself, whose USDC are the reserve. */
-async function mint(api: RecipeApi, over: object = {}): Promise<TokenOrder> {
-  const token = await issued(api);
-  const wallet = await api.client.wallets.get(token.issuer_wallet_id);
-  return api.client.tokens.mint(token.id, {
-    amount: '5',
-    destination: { address: addressOf(wallet) },
-    reserve_reference: { type: 'wallet', asset: 'USDC', wallet_id: wallet.id },
-    ...over,
-  });
-}
-
-async function waitingMint(api: RecipeApi): Promise<TokenOrder> {
-  return mint(api, { policy: await api.policy({ effect: 'require_approval', approvals: { quorum: 1 } }) });
-}
-
-const tokens: Readonly<Record<string, Recipe>> = {
-  created: (api) => issuing(api),
-  deployed: (api) => issued(api),
-  failed: async (api) => issuing(api, { policy: await api.policy({ effect: 'deny' }) }),
-  frozen: async (api) => api.client.tokens.freeze((await issued(api)).id),
-  unfrozen: async (api) => {
-    const { id } = await issued(api);
-    await api.client.tokens.freeze(id);
-    await api.client.tokens.unfreeze(id);
-  },
-};
-
-const orders: Readonly<Record<string, Recipe>> = {
-  ...Object.fromEntries(
-    ['created', 'reserve_check', 'processing', 'completed'].map((status): [string, Recipe] => [
-      status,
-      (api) => mint(api),
-    ]),
-  ),
-  pending_approval: waitingMint,
-  approval_recorded: async (api) => {
-    const { id, token_id } = await waitingMint(api);
-    await api.approver.tokens.approveOrder(token_id, id);
-  },
-  rejected: (api) => mint(api, { amount: '1001' }),
-  failed: (api) => mint(api, { amount: amountFor('fails_on_chain') }),
-};
-
 const tenants: Readonly<Record<string, Recipe>> = {
   frozen: async ({ client }) => {
     await client.tenant.freeze({ reason: 'trigger' });
@@ -308,38 +171,6 @@ const accessTokens: Readonly<Record<string, Recipe>> = {
   revoked: async ({ client }) => {
     const { id } = await client.accessTokens.create({ scopes: ['wallets:read'] });
     await client.accessTokens.revoke(id);
-  },
-};
-
-/** Turns change control on, lets `decide` end a proposal to turn it off, and has another one approved. */
-async function underControl(api: RecipeApi, decide: (id: string) => Promise<unknown>): Promise<void> {
-  const { changeControl, changeProposals } = api.client;
-  const propose = () => changeProposals.create({ operation: 'putChangeControl', body: { quorum: 0 } });
-  const approve = (id: string) => api.approver.changeProposals.approve(id);
-  await changeControl.put({ quorum: 1, timeout_s: shortestApprovalS });
-  try {
-    await decide((await propose()).id);
-  } finally {
-    if ((await changeControl.get()).quorum > 0) await approve((await propose()).id);
-  }
-}
-
-const proposals: Readonly<Record<string, Recipe>> = {
-  created: (api) => underControl(api, async () => undefined),
-  applied: (api) => underControl(api, async () => undefined),
-  rejected: (api) =>
-    underControl(api, (id) =>
-      api.approver.changeProposals.approve(id, { decision: 'reject', reason: 'signmesh trigger' }),
-    ),
-  cancelled: (api) => underControl(api, (id) => api.client.changeProposals.cancel(id)),
-  expired: (api) => {
-    const { changeProposals } = api.client;
-    const isOver = async (id: string) =>
-      api.client.waitUntil(
-        () => changeProposals.get(id),
-        ({ status }) => status === 'expired',
-      );
-    return underControl(api, isOver);
   },
 };
 
@@ -391,79 +222,6 @@ const keyVersions: Readonly<Record<string, Recipe>> = {
   },
 };
 
-/** Reconciliation finds the provider's surplus in the balances. */
-const recon: Readonly<Record<string, Recipe>> = {
-  ...Object.fromEntries(
-    ['created', 'started', 'completed'].map((happening): [string, Recipe] => [
-      `job.${happening}`,
-      async (api) => compare(api, await api.wallet()),
-    ]),
-  ),
-  'job.progressed': (api) => withSilence(api, (job) => happens(api, job, 'recon.job.progressed')),
-  // After five attempts: a minute.
-  'job.failed': (api) => withSilence(api, (job) => reached(api, job, ({ status }) => status === 'failed')),
-  'job.cancelled': (api) => withSilence(api, ({ id }) => api.client.recon.cancelJob(id)),
-  'exception.opened': (api) => differs(api),
-  'exception.updated': async (api) => {
-    const wallet = await differs(api);
-    await drift(api, wallet);
-    await compare(api, wallet);
-  },
-  'exception.resolved': async (api) => resolve(api, await differs(api), 'false_positive'),
-};
-
-/** With a job whose provider gives no statement, so that the service retries it. */
-async function withSilence(api: RecipeApi, use: (job: ReconJob) => Promise<unknown>): Promise<void> {
-  const wallet = await api.wallet();
-  await drift(api, wallet, { kind: 'silent' });
-  try {
-    await use(await api.client.recon.createJob({ kind: 'balances', scope: { wallet_id: wallet.id } }));
-  } finally {
-    await api.client.sandbox.removeDrifts(wallet.provider_connection_id);
-  }
-}
-
-async function happens({ client }: RecipeApi, { id }: ReconJob, type: string): Promise<void> {
-  const read = () => client.events.list({ resource_id: id, type }).toArray(1);
-  await client.waitUntil(read, (events) => events.length > 0, { deadlineMs: failedWithinMs });
-}
-
-function reached({ client }: RecipeApi, { id }: ReconJob, isReached: (job: ReconJob) => boolean): Promise<ReconJob> {
-  return client.waitUntil(() => client.recon.job(id), isReached, { deadlineMs: failedWithinMs });
-}
-
-async function differs(api: RecipeApi): Promise<Wallet> {
-  const wallet = await api.wallet();
-  await drift(api, wallet);
-  await compare(api, wallet);
-  return wallet;
-}
-
-const surplus = { kind: 'extra', amount: plain } as const;
-
-async function drift(
-  { client }: RecipeApi,
-  { id, provider_connection_id }: Wallet,
-  how: Pick<AddReconDrift, 'kind' | 'amount'> = surplus,
-): Promise<void> {
-  await client.sandbox.addDrift(provider_connection_id, { wallet_id: id, ...how });
-}
-
-/** Resolves when the job is over. */
-async function compare(api: RecipeApi, { id }: Wallet): Promise<void> {
-  const job = await api.client.recon.createJob({ kind: 'balances', scope: { wallet_id: id }, lag_s: 0 });
-  await reached(api, job, ({ finished_at }) => finished_at !== null);
-}
-
-async function resolve(
-  { client }: RecipeApi,
-  { id }: Wallet,
-  resolution: ResolveReconException['resolution'],
-): Promise<ReconException> {
-  const [found] = await client.recon.exceptions({ wallet_id: id }).toArray(1);
-  return client.recon.resolveException(found!.id, { resolution });
-}
-
 export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('provider_connection', connections),
   ...under('wallet', wallets),
@@ -511,16 +269,6 @@ function list({ client, suffix }: RecipeApi, names: readonly string[]) {
 
 function riskRule({ client, suffix }: RecipeApi) {
   return client.risk.putRule({ name: `trigger ${suffix}`, when: 'false', points: 1, mode: 'shadow' });
-}
-
-function vault({ client, suffix }: RecipeApi, over: object = {}): Promise<Vault> {
-  const name = `trigger ${suffix}`;
-  return client.vaults.create({ name, keystore_type: 'mpc_frost', curve: 'ed25519', ...over });
-}
-
-function signMessage({ client, suffix }: RecipeApi, { id, primary_key_id }: Vault) {
-  const message = Buffer.from(`trigger ${suffix}`).toString('base64');
-  return client.vaults.sign(id, { key_id: primary_key_id, message, message_type: 'raw' });
 }
 
 function initiate({ client, suffix }: RecipeApi, over: object = {}) {

@@ -4494,7 +4494,7 @@ export interface TenantApi {
   get(options?: CallOptions): Promise<Tenant>;
   /** Freeze the tenant: nothing is initiated, approved or signed: `POST /v1/tenant/freeze`, scope `tenant:freeze`. */
   freeze(body?: FreezeTenant, options?: CallOptions): Promise<Tenant>;
-  /** Let a frozen tenant go on: `POST /v1/tenant/unfreeze`, scope `tenant:unfreeze`. */
+  /** Unfreeze the tenant: `POST /v1/tenant/unfreeze`, scope `tenant:unfreeze`. */
   unfreeze(body?: UnfreezeTenant, options?: CallOptions): Promise<Tenant>;
 }
 

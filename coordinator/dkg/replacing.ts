@@ -8,7 +8,8 @@
  * set of nodes needs another attempt, since every signature of the nodes covers the participants.
  *
  * Nodes are never replaced once a key may be final; nor while a client supplies a dealer, since its shares are for these nodes;
- * nor in a round that names nodes; nor in a refresh, whose nodes are its key's; nor for the ready-made keys of a sandbox, which nodes 1 to n deal from their seed.
+ * nor in a round that names nodes; nor in a refresh, whose nodes are its key's; nor for the ready-made keys of a sandbox, which
+ * nodes 1 to n deal from their seed.
  */
 import { nodeFault } from '../contract/messages.ts';
 import { progress } from '../contract/record.ts';

@@ -40,7 +40,10 @@ const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
   [PartialRefusalCode.VENDOR_CANCELLED, 'VENDOR_CANCELLED'],
   [PartialRefusalCode.VENDOR_SIGNATURE_INVALID, 'VENDOR_SIGNATURE_INVALID'],
 ]);
-/** When nodes that lacked their share are asked again, if the others are too few: nodes replace their shares within a few milliseconds. */
+/**
+ * When nodes that lacked their share are asked again, if the others are too few: nodes replace their shares within a few
+ * milliseconds.
+ */
 const keylessAgainMs = 250;
 /** The longest part of a node's own text in an event. */
 const quotedCharsMax = 200;

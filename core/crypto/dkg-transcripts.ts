@@ -227,8 +227,8 @@ export function finishTranscript(context: Uint8Array, result: Omit<FinishedDkg, 
 }
 
 /**
- * The reason to refuse an opening. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, but
- * wrong; PART_INVALID: the same, and not the dealer's part of the key.
+ * The reason to refuse an opening. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, without
+ * a right proof; PART_INVALID: signed and proven, but of a refresh, and not the dealer's part of the key.
  */
 export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID' | 'PART_INVALID';
 

@@ -21,6 +21,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, walletKeySchemes, wireScheme } from '../../proto/key-schemes.ts';
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
+import { frozenRetryMs } from '../../wallets/custody/tenant/public.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../wallets/providers/port/port.ts';
 import type {
   ClusterSignature,
@@ -36,8 +37,6 @@ const resumesMax = 2;
 const sessionsMax = 3;
 /** When nodes that were unreachable are asked again to delete what is left of an archived wallet. */
 const pendingDeletionMs = 15_000;
-/** When a signature is asked for again that a freeze of its tenant has stopped. */
-const frozenRetryMs = 5_000;
 const clientName = 'signmesh-wallet-service';
 
 /** What every answer says of its call. */

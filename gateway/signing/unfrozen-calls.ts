@@ -2,7 +2,7 @@
  * Calls to coordinators that begin or continue a signature only while their tenant is not frozen. This is the last check before
  * the gateway orders nodes to sign: it reads the store, and no cache. Keys are made, closed and read in a frozen tenant too.
  */
-import { readTenant, tenantFrozen } from '../../wallets/custody/tenant/public.ts';
+import { readTenant, tenantFrozenError } from '../../wallets/custody/tenant/public.ts';
 import { StoreUnavailable, type TenantStore } from '../../wallets/store/contract.ts';
 import { ServiceError } from '../api/errors/service-error.ts';
 import { toServiceError } from '../api/failures.ts';
@@ -41,7 +41,7 @@ export class UnfrozenCalls extends Calls {
     readTenant(this.#storeOf(), call.tenant).then(
       ({ status }) => {
         if (cancelled) return;
-        if (status === 'frozen') done({ failure: tenantFrozen() });
+        if (status === 'frozen') done({ failure: tenantFrozenError() });
         else cancel = this.#calls.start(call, done);
       },
       (error: unknown) => {

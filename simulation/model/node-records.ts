@@ -3,8 +3,9 @@
  * docs/durability.md and docs/protocol.md.
  *
  * One attempt is dealt once. A final key stays final until it is deleted, and is written together with its key record. An ended
- * record contains no polynomial. A node replaces a share only together with the final record of the session that made the new one, by the
- * next version; until then it keeps a result of such a session that it has signed. The node reveals a sealing key only after the store says that the attempt is dead.
+ * record contains no polynomial. A node replaces a share only together with the final record of the session that made the new one,
+ * by the next version; until then it keeps a result of such a session that it has signed. The node reveals a sealing key only
+ * after the store says that the attempt is dead.
  */
 import type { DkgOpen, DkgRefused, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
@@ -46,7 +47,9 @@ export function nodeRecords(): Checker {
   const records = new Map<string, DkgRecordJson>();
   /** "node/1 tenant/key": of its share. */
   const versions = new Map<string, number>();
-  /** "node/1 tenant/session attempt": it was shown an opening of another node, which has not signed the result of an earlier one. */
+  /**
+   * "node/1 tenant/session attempt": it was shown an opening of another node, which has not signed the result of an earlier one.
+   */
   const renounced = new Set<string>();
   /** The actor that is still making a key may write a key that is being deleted. */
   const deleted = new Set<string>();

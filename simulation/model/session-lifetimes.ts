@@ -48,14 +48,11 @@ export function lifetimes({ signing, pending, dkg }: LifetimesMs, history: Histo
   let nextScanMs = 0;
   let lastMs = 0;
 
-  const lifetimeOf = (record: SessionRecord) =>
-    isRefreshSession(record.sessionId)
-      ? refreshMs
-      : record.ceremony.kind === 'dkg'
-        ? dkg
-        : record.state === S.PENDING_HUMAN_APPROVAL
-          ? pending
-          : signing;
+  function lifetimeOf({ sessionId, ceremony, state }: SessionRecord): number {
+    if (isRefreshSession(sessionId)) return refreshMs;
+    if (ceremony.kind === 'dkg') return dkg;
+    return state === S.PENDING_HUMAN_APPROVAL ? pending : signing;
+  }
 
   function changed({ record, before }: SessionChange): string | undefined {
     const { state, checkpointMs, expiresMs } = record;

@@ -30,7 +30,9 @@ export interface RecordType<T extends Versioned> {
   readonly indices: (record: T) => readonly string[];
   /** Whether the store packs it (event-text.ts): for long records that rarely change. No by default. */
   readonly isPacked?: (record: T) => boolean;
-  /** A script of Redis makes it, so it has no MAC (secrets/record-seal.ts): nothing that is decided may rely on it. No by default. */
+  /**
+   * A script of Redis makes it, so it has no MAC (secrets/record-seal.ts): nothing that is decided may rely on it. No by default.
+   */
   readonly isUnsealed?: true;
 }
 
@@ -96,7 +98,9 @@ export interface MovementCause {
   readonly counterparty: string | null;
 }
 
-/** A movement as commit.lua has written it, with the balance: the units of a wallet's movements of an asset add up to its balance. */
+/**
+ * A movement as commit.lua has written it, with the balance: the units of a wallet's movements of an asset add up to its balance.
+ */
 export interface BookedMovement extends MovementCause {
   /** Of the wallet, from 1, without gaps, in the order of the commits. */
   readonly number: number;
@@ -110,8 +114,8 @@ export interface BookedMovement extends MovementCause {
 
 /**
  * Deltas of a wallet's balance of one asset, in the asset's smallest units. The balance is available + reserved. A delta
- * that would make either negative refuses the whole change, unless it `overdraws`: then available may get negative by what is reserved. It
- * is read as nothing available, and so much less reserved.
+ * that would make either negative refuses the whole change, unless it `overdraws`: then available may get negative by what is
+ * reserved. It is read as nothing available, and so much less reserved.
  */
 export interface LedgerEntry {
   readonly walletId: string;

@@ -1,6 +1,7 @@
 /**
  * A change and its event are one: every durable change of state has exactly one event in its tenant's log, in order, without
- * gaps, and so has every commit of a key's new shares; the log has no other events. Where a receiver exists, every terminal event has reached it at the end.
+ * gaps, and so has every commit of a key's new shares; the log has no other events. Where a receiver exists, every terminal event
+ * has reached it at the end.
  */
 
 import type { LoggedEvent } from '../../../core/redis/event-log.ts';

@@ -46,7 +46,8 @@ export interface WalkPools {
 
 /**
  * A step of one client would end what all others do: it freezes their tenant, has others approve their changes, or takes their token.
- * test/simulation/service/{frozen-tenant,change-control}.test.ts and test/gateway/access-tokens.test.ts try these in the middle of others.
+ * test/simulation/service/{frozen-tenant,change-control}.test.ts and test/gateway/access-tokens.test.ts try these in the middle of
+ * others.
  */
 const stopsOthers = new Set(['freezeTenant', 'putChangeControl', 'rotateAccessToken', 'revokeAccessToken']);
 
@@ -223,7 +224,9 @@ export class RouteWalk {
     return expected === undefined || expected < 1 ? rest : { ...rest, expected_version: expected };
   }
 
-  /** A version that is not the record's changes nothing. At rest only such a version is a conflict: nothing else changes anything. */
+  /**
+   * A version that is not the record's changes nothing. At rest only such a version is a conflict: nothing else changes anything.
+   */
   #expected({ route, target, body }: Call, before: Shown, { status, body: shown, ...rest }: ClientAnswer): void {
     const { expected_version: expected } = (body ?? {}) as { readonly expected_version?: number };
     const isChanged = status < 300 && shown?.id === before?.id && shown?.version !== before?.version;

@@ -45,7 +45,10 @@ interface Account {
   /** By symbol. */
   readonly available: Map<string, bigint>;
   readonly pending: Map<string, bigint>;
-  /** "`available` is 0, and `pending` less than what is reserved": the assets of which an allowance has taken more than was available. */
+  /**
+   * "`available` is 0, and `pending` less than what is reserved": the assets of which an allowance has taken more than was
+   * available.
+   */
   readonly overdrawn: Set<string>;
   /** Every past state of the wallet, in the format of `stateOf`. */
   readonly states: Set<string>;
@@ -121,7 +124,10 @@ export class DocumentedLedger {
   #sequence = 0;
   #timestamp = '';
 
-  /** `modules`: what the companion modules book in wallets. `rule`: whether the tenant's policy must deny an intent, given the balance available before it; undefined: unknown. */
+  /**
+   * `modules`: what the companion modules book in wallets. `rule`: whether the tenant's policy must deny an intent, given the
+   * balance available before it; undefined: unknown.
+   */
   constructor(
     rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined = () => undefined,
     modules: ModuleBooks = { entriesOf: () => [] },
@@ -357,7 +363,9 @@ export class DocumentedLedger {
   }
 }
 
-/** What it takes from the wallet itself: a mint and `approve` their fee alone, and so `transferFrom` of what another account has. */
+/**
+ * What it takes from the wallet itself: a mint and `approve` their fee alone, and so `transferFrom` of what another account has.
+ */
 export function amountTaken({
   kind,
   amount,

@@ -59,7 +59,8 @@ export async function propose(
   if (control.quorum === 0) {
     throw conflict('state_conflict', 'the tenant has no change control', 'make the change itself');
   }
-  const { id, initiator } = { id: context.newId('chg'), initiator: actorOf(principal) };
+  const id = context.newId('chg');
+  const initiator = actorOf(principal);
   const { event, before } = await make(route, asProposed(context, { id, initiator }), request);
   const { quorum, approvers, version: controlVersion, timeoutS } = control;
   const step = openProposal(context, {

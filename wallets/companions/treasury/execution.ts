@@ -32,7 +32,7 @@ import {
   intentType,
   isSettled,
 } from '../../custody/intents/public.ts';
-import { readTenant } from '../../custody/tenant/public.ts';
+import { frozenRetryMs, readTenant } from '../../custody/tenant/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { Venue } from '../../providers/market/public.ts';
@@ -54,8 +54,6 @@ export interface ExecutionDeps {
   readonly accounts: VenueAccountDeps;
 }
 
-/** When a plan is tried again that stays where it is, since its tenant is frozen. */
-const frozenRetryMs = 5_000;
 /** The interval of polling pending transfers, and a venue that does not answer. */
 const lookEveryMs = 500;
 /** The interval and duration of polling a venue for an overdue trade: shorter than the venue stores orders. */

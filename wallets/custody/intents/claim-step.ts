@@ -7,13 +7,13 @@ import { isMessage } from '../../providers/port/kinds.ts';
 import { merge } from '../../store/changes.ts';
 import { tokenAssetId, tokenAssetType, unchangedToken } from '../assets/token-assets.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
-import { readTenant, unchangedTenant } from '../tenant/public.ts';
+import { frozenRetryMs, readTenant, unchangedTenant } from '../tenant/public.ts';
 import { changeOf } from './effects.ts';
 import { noFee } from './failures.ts';
 import { beginSigning, failIntent, lastOf } from './machine.ts';
 import type { IntentOwner, SigningLeave } from './owner.ts';
 import { numberedId } from './record.ts';
-import { frozenRetryMs, type Loaded, type Next, type StepContext, tenantFrozen } from './step-context.ts';
+import { type Loaded, type Next, type StepContext, tenantFrozen } from './step-context.ts';
 
 type Refused = Extract<SigningLeave, { kind: 'refused' }>;
 

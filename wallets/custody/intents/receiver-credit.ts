@@ -1,4 +1,7 @@
-/** The wallets of this service, besides its own, whose units a completed intent moves: the receiver, and the owner of what a call takes. */
+/**
+ * The wallets of this service, besides its own, whose units a completed intent moves: the receiver, and the owner of what a call
+ * takes.
+ */
 import { newId } from '../../../proto/ids.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import { callOf } from '../../networks/token-calls.ts';
@@ -11,9 +14,9 @@ import type { Loaded } from './step-context.ts';
 
 /**
  * The receiver may be a wallet of ours, of any tenant. What its ledger says it has, its holder must have: a sender on
- * the receiver's chain has brought it there, any other has not, and gets it when nothing can undo it. The holder comes first, so that nothing is credited that
- * cannot be spent; both may be repeated. A tenant's own token is an asset of that tenant's wallets on the chain alone:
- * any other receiver has it on the chain, and in no ledger.
+ * the receiver's chain has brought it there, any other has not, and gets it when nothing can undo it. The holder comes first, so
+ * that nothing is credited that cannot be spent; both may be repeated. A tenant's own token is an asset of that tenant's wallets
+ * on the chain alone: any other receiver has it on the chain, and in no ledger.
  */
 export async function creditReceiver(
   deps: IntentDependencies,

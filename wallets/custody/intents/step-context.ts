@@ -52,8 +52,7 @@ export interface StepTimes {
 
 export const stepTimes: StepTimes = { leaseMs: 30_000, abandonAfterMs: 6 * 3_600_000 };
 
-/** When work that a freeze holds is tried again, and its sub-status if the tenant is frozen. */
-export const frozenRetryMs = 5_000;
+/** The sub-status of what a freeze of the tenant stops. */
 export const tenantFrozen = 'TENANT_FROZEN';
 
 const leaseSlackMs = 5_000;

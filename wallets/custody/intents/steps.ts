@@ -9,7 +9,7 @@
 import type { DecidedTransaction } from '../../providers/port/port.ts';
 import { StoreTampered } from '../../store/contract.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
-import { readTenant } from '../tenant/public.ts';
+import { frozenRetryMs, readTenant } from '../tenant/public.ts';
 import { walletType } from '../wallets/public.ts';
 import { ClaimStep } from './claim-step.ts';
 import type { IntentDependencies } from './dependencies.ts';
@@ -21,7 +21,6 @@ import { ProviderStep } from './provider-step.ts';
 import { intentType, isSettled, numberedId } from './record.ts';
 import { isFinal } from './states.ts';
 import {
-  frozenRetryMs,
   type IntentTask,
   type Loaded,
   type Next,

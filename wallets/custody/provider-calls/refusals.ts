@@ -20,6 +20,11 @@ export function providerFailure(provider: ProviderKind, error: unknown): unknown
   return error instanceof ProviderUnavailable ? providerUnavailable(error, provider) : error;
 }
 
+/** What the wallet's provider does not do: 422. */
+export function refusal(issue: string, message: string): ServiceError {
+  return new ServiceError('providerRejected', message, { details: [{ field: '', issue, message }] });
+}
+
 /** A call of an adapter while a request waits for it: its refusals leave as what the caller is told. */
 export async function askingProvider<T>(provider: ProviderKind, call: () => Promise<T>): Promise<T> {
   try {

@@ -1,3 +1,3 @@
 /** What other modules use of tenants. */
-export { readTenant, tenantFrozen, unchangedTenant, unfrozenTenant } from './record.ts';
+export { frozenRetryMs, readTenant, tenantFrozenError, unchangedTenant, unfrozenTenant } from './record.ts';
 export { Tenant, tenantRoutes } from './routes.ts';

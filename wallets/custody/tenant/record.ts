@@ -24,6 +24,9 @@ export interface TenantRecord extends Versioned {
   readonly reason: string | null;
 }
 
+/** When work that a freeze stops, of a tenant, a wallet or a token, is tried again. */
+export const frozenRetryMs = 5_000;
+
 const recordId = 'tenant';
 
 export const tenantType: RecordType<TenantRecord> = {
@@ -41,7 +44,7 @@ export async function readTenant(store: Pick<TenantStore, 'read'>, tenant: strin
 /** A guard: a freeze in the meantime makes the handler run again. Throws ServiceError 409 while the tenant is frozen. */
 export async function unfrozenTenant({ store, tenant }: Pick<RequestContext, 'store' | 'tenant'>): Promise<Guard> {
   const record = await readTenant(store, tenant);
-  if (record.status === 'frozen') throw tenantFrozen();
+  if (record.status === 'frozen') throw tenantFrozenError();
   return unchangedTenant(record);
 }
 
@@ -49,7 +52,7 @@ export function unchangedTenant({ id, version }: TenantRecord): Guard {
   return { kind: 'version', id, version };
 }
 
-export function tenantFrozen(): ServiceError {
+export function tenantFrozenError(): ServiceError {
   const message = 'unfreeze it first: POST /v1/tenant/unfreeze';
   return new ServiceError('tenantFrozen', 'the tenant is frozen: nothing of it is initiated, approved or signed', {
     details: [{ field: 'tenant.status', issue: 'frozen', message }],

@@ -61,7 +61,7 @@ export function tenantRoutes(): readonly Route[] {
       operationId: 'unfreezeTenant',
       clientName: 'tenant.unfreeze',
       example: { reason: 'its token is revoked' },
-      summary: 'Let a frozen tenant go on',
+      summary: 'Unfreeze the tenant',
       scope: 'tenant:unfreeze',
       body: Body,
       bodyOptional: true,

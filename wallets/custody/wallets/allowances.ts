@@ -6,10 +6,9 @@ import { canonicalAddress } from '../../networks/addresses.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import type { TokenAllowance } from '../../providers/port/port.ts';
 import { findAssetAt } from '../assets/token-assets.ts';
-import { askingProvider } from '../provider-calls/refusals.ts';
+import { askingProvider, refusal } from '../provider-calls/refusals.ts';
 import type { WalletDeps } from './create.ts';
 import { readWallet } from './read.ts';
-import { refusal } from './receive-addresses.ts';
 import type { AllowanceQuery, WalletAllowance } from './schemas.ts';
 
 /** Throws ServiceError: 404, 422 where no wallet has any, 503. */

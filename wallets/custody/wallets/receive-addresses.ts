@@ -4,12 +4,11 @@
  * finds the same.
  */
 import Type, { type Static } from 'typebox';
-import { ServiceError } from '../../../gateway/api/errors/service-error.ts';
 import type { Answer, RequestContext } from '../../../gateway/api/route.ts';
 import { Closed } from '../../../gateway/api/schema-kit.ts';
 import type { ReceiveAddress as StoredAddress } from '../../providers/port/port.ts';
 import { metaOf } from '../provider-calls/calling.ts';
-import { askingProvider } from '../provider-calls/refusals.ts';
+import { askingProvider, refusal } from '../provider-calls/refusals.ts';
 import { walletChanged } from './change.ts';
 import type { WalletDeps } from './create.ts';
 import { assertAllowed } from './lifecycle.ts';
@@ -69,8 +68,4 @@ function addressView(
   used: boolean,
 ): Static<typeof ReceiveAddress> {
   return { index, path, address, public_key: publicKey, used };
-}
-
-export function refusal(issue: string, message: string): ServiceError {
-  return new ServiceError('providerRejected', message, { details: [{ field: '', issue, message }] });
 }

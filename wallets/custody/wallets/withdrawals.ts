@@ -2,8 +2,8 @@
  * Units of a wallet that another account moved, as an allowance of the wallet let it (`transferFrom` of ERC-20). One transaction debits
  * one wallet once, for any number of reports.
  *
- * A chain knows no reservations: it takes what the account holds, also what is reserved here for open intents. Then nothing is available,
- * and less is reserved, until these intents fail on the chain for want of it.
+ * A chain knows no reservations: it takes what the account holds, also what is reserved here for open intents. Then nothing is
+ * available, and less is reserved, until these intents fail on the chain for want of it.
  */
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
@@ -28,8 +28,8 @@ export type WithdrawalOutcome = 'debited' | 'debited_before' | 'no_such_wallet';
 const conflictRetriesMax = 50;
 
 /**
- * Debits a wallet in any status. Throws Error while the ledger lacks the deposit that the chain has spent already, and StoreUnavailable:
- * then report it again.
+ * Debits a wallet in any status. Throws Error while the ledger lacks the deposit that the chain has spent already, and
+ * StoreUnavailable: then report it again.
  */
 export async function debitWithdrawal(store: TenantStore, withdrawal: Withdrawal): Promise<WithdrawalOutcome> {
   const { tenant, walletId, asset, token, units, txId, toAddress, spender, nowMs, newId } = withdrawal;

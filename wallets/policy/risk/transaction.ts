@@ -75,7 +75,10 @@ async function factsOfTransaction(
   };
 }
 
-/** The present state of the intent; its amount may already be reserved, so it is counted as available. What it does not take from the wallet is not. */
+/**
+ * The present state of the intent; its amount may already be reserved, so it is counted as available. What it does not take from
+ * the wallet is not.
+ */
 async function factsOfIntent(context: RequestContext, intentId: string): Promise<TransactionFacts> {
   const intent = await context.store.read(context.tenant, intentType, intentId);
   if (intent === undefined || !mayUseConnection(context.principal, intent.connectionId)) {

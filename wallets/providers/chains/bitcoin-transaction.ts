@@ -15,7 +15,10 @@ import { ChainRejected } from './chain.ts';
 /** An output below this costs more to spend than its value, so no node relays it. */
 export const dustSats = 294n;
 export const inputsMax = 16;
-/** Of a transaction and those that it descends from, while they are not mined (Bitcoin Core's `-limitancestorcount`, `-limitancestorsize`). */
+/**
+ * Of a transaction and those that it descends from, while they are not mined (Bitcoin Core's `-limitancestorcount`,
+ * `-limitancestorsize`).
+ */
 export const ancestorsMax = 25;
 export const ancestorVbytesMax = 101_000;
 /** Virtual bytes: version, lock time, counts, marker and flag; a P2WPKH input with the longest signature. */
@@ -97,7 +100,10 @@ export function readUnsignedBitcoin(
   return { outputs, fee: sum(coins) - sum(outputs) };
 }
 
-/** Spends all `coins`, each of its key (by default the wallet's), and returns the rest to the wallet's. They must cover payment and fee. */
+/**
+ * Spends all `coins`, each of its key (by default the wallet's), and returns the rest to the wallet's. They must cover payment and
+ * fee.
+ */
 export function unsignedBitcoin(
   publicKey: Uint8Array,
   coins: readonly Coin[],

@@ -1,4 +1,7 @@
-/** Allowances of ERC-20: a wallet lets another account move its units, whatever is reserved of them. Two wallets, one simulated chain. */
+/**
+ * Allowances of ERC-20: a wallet lets another account move its units, whatever is reserved of them. Two wallets, one simulated
+ * chain.
+ */
 import { Interface, MaxUint256 } from 'ethers';
 import { describe, expect, it } from 'vitest';
 import { intentMovement } from '../../../../wallets/companions/recon/own-side.ts';

@@ -1,4 +1,7 @@
-/** A rotated token, and one that it issued, is the same voice on intents: not a second one, not the initiator's first, not a stranger's. */
+/**
+ * A rotated token, and one that it issued, is the same voice on intents: not a second one, not the initiator's first, not a
+ * stranger's.
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Door, openDoor, tenant } from './support/door.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
